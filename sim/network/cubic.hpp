@@ -28,6 +28,8 @@ class Cubic {
   double grown(Time now, double window, const Progress& progress);
   /// A loss: the threshold, and the aim for the time after it.
   void reduce(double window);
+  /// A timeout: the aim is what the window then is (cubictcp_state()).
+  void forget() { largest_ = 0, growing_ = began_ = false; }
   /// A connection that rests for `idle`: its window shrinks, its threshold stays at three quarters of the window or more
   /// (tcp_current_ssthresh()).
   void rest(double window, Time idle);

@@ -7,9 +7,9 @@
 namespace straggler::packets {
 
 /// A connection begins.
-void Queues::begin_to_watch(Connection& connection, Time one_way) {
+void Queues::begin_to_watch(Connection& connection, Time one_way, LinkId first) {
   const auto round_trip = static_cast<double>((one_way + one_way).ticks());
-  connection.recovery = std::make_unique<Recovery>(sizes_.packet, sizes_.window, round_trip);
+  connection.recovery = std::make_unique<Recovery>(sizes_.packet, sizes_.window, round_trip, first);
   connection.round_trip = round_trip;
   connection.unacknowledged = connection.most_unacknowledged = 0;
   if (connection.clock == ~0u) {
@@ -39,7 +39,7 @@ bool Queues::send_lost(Connection& connection) {
     if (connection.at_first >= sizes_.at_first || !recovery.may_send_again(connection, *number)) return false;
     const Recovery::Packet& packet = recovery.packet(*number);
     const LinkId first = messages_[packet.message].route.front();
-    if (!has_room(links_[first], packet.bytes)) {
+    if (!host_has_room(first, packet.bytes)) {
       refuse(connection, first);
       return false;
     }
@@ -124,12 +124,38 @@ void Queues::clock_strikes(std::uint32_t place) {
   Connection& connection = *clock.connection;
   Recovery& recovery = *connection.recovery;
   if (recovery.due() > queue_.now()) return set_clock(connection);
-  const auto [probe, timed_out] = recovery.expired(connection, queue_.now());
-  if (timed_out) ++links_[messages_[recovery.oldest()].route.front()].timeouts;
-  if (probe && has_room(links_[messages_[recovery.packet(*probe).message].route.front()], recovery.packet(*probe).bytes))
-    send_again(connection, *probe);
+  switch (recovery.expired(connection, queue_.now())) {
+    case Recovery::Expired::timeout:
+      ++links_[messages_[recovery.oldest()].route.front()].timeouts;
+      break;
+    case Recovery::Expired::probe:
+      send_probe(connection);
+      break;
+    case Recovery::Expired::nothing:
+      break;
+  }
   send(connection);
   set_clock(connection);
+}
+
+/// New bytes if there are any, whatever the window, or the last packet once more (RFC 8985, 7.3).
+void Queues::send_probe(Connection& connection) {
+  Recovery& recovery = *connection.recovery;
+  const Index next =
+      connection.waiting.empty() || messages_[connection.waiting.front()].timed ? recovery.oldest() : connection.waiting.front();
+  Message& message = messages_[next];
+  const bool again = connection.waiting.empty() || message.timed || queue_.now() < message.next_departure;
+  const double bytes = again ? recovery.packet(recovery.last()).bytes : std::min(sizes_.packet, message.unsent);
+  if (host_has_room(message.route.front(), bytes)) {
+    if (again) {
+      send_again(connection, recovery.last());
+    } else {
+      message.unsent -= bytes;
+      if (message.unsent == 0) connection.waiting.pop_front();
+      send_packet(connection, next, bytes);
+    }
+  }
+  recovery.probes(connection, again, queue_.now());
 }
 
 }  // namespace straggler::packets

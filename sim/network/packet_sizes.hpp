@@ -19,6 +19,8 @@ struct PacketSizes {
   Time idle = {};
   /// Of each link's queue, the packet that is leaving included, at least 1; an empty one takes any packet. Infinite: nothing is lost.
   double buffer = std::numeric_limits<double>::infinity();
+  double own_buffer = 0;          // of a host's own queue, a message's first one; 0: the same
+  std::uint32_t connections = 1;  // that share the bytes of a message, in equal parts of at least a packet; at most 128
 };
 
 }  // namespace straggler

@@ -11,7 +11,6 @@
 namespace straggler::packets {
 
 namespace {
-constexpr std::uint32_t none = ~0u;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double ticks_per_second = static_cast<double>(Time::ticks_per_second);
 double ticks_between(Time from, Time to) { return static_cast<double>((to - from).ticks()); }
@@ -131,6 +130,10 @@ void Queues::set_capacity(LinkId l, double rate) {
 }
 
 FlowId Queues::start(const FlowRequest& request, Arrival& arrival) {
+  return sizes_.connections > 1 && request.bytes > sizes_.packet ? start_bundle(request, arrival) : start_message(request, arrival);
+}
+
+FlowId Queues::start_message(const FlowRequest& request, Arrival& arrival) {
   const Index i = take_place();
   Message& message = messages_[i];
   message.arrival = &arrival;
@@ -155,6 +158,7 @@ FlowId Queues::start(const FlowRequest& request, Arrival& arrival) {
 }
 
 void Queues::cancel(FlowId name) noexcept {
+  if (cancel_bundle(name)) return;
   const auto i = static_cast<Index>(name);
   if (i >= messages_.size() || name != name_of(i) || !messages_[i].arrival) return;
   Message& message = messages_[i];
@@ -181,7 +185,7 @@ double Queues::worst_overload() const {
 
 Queues::Index Queues::take_place() {
   if (vacant_.empty()) {
-    if (messages_.size() >= none) throw std::length_error("more than 2^32 messages are under way");
+    if (messages_.size() >= bundle_bit) throw std::length_error("more than 2^31 messages are under way");
     messages_.emplace_back();
     return static_cast<Index>(messages_.size() - 1);
   }
@@ -203,7 +207,7 @@ Connection& Queues::connection_of(const FlowRequest& request, Index i) {
   Connection& found = connections_[own ? mark | i : request.connection];
   if (own || found.window == 0) {
     found.window = std::min(sizes_.initial, std::max(sizes_.window, sizes_.packet));
-    if (losses()) begin_to_watch(found, request.one_way);
+    if (losses()) begin_to_watch(found, request.one_way, request.route.front());
   } else {
     rest(found);
   }
@@ -230,7 +234,7 @@ void Queues::send(Connection& connection) {
     const double bytes = next_bytes(connection, message);
     if (bytes == 0) return;
     if (queue_.now() < message.next_departure) return wake_up(i, message.next_departure);
-    if (connection.recovery && !has_room(links_[message.route.front()], bytes)) return refuse(connection, message.route.front());
+    if (connection.recovery && !host_has_room(message.route.front(), bytes)) return refuse(connection, message.route.front());
     message.unsent -= bytes;
     if (message.unsent == 0) connection.waiting.pop_front();
     send_packet(connection, i, bytes);
@@ -286,7 +290,8 @@ void Queues::woken(Index i) {
 
 void Queues::enter(LinkId l, const Packet& packet) {
   Link& link = links_[l];
-  if (!has_room(link, packet.bytes)) return lose(link, packet);
+  const bool is_sent = packet.hop == 0 && !packet.acknowledgement;
+  if (!is_sent && !has_room(link, packet.bytes, sizes_.buffer)) return lose(link, packet);
   link.waiting.push_back(packet);
   link.length.add(queue_.now(), packet.bytes);
   if (link.waiting.size() > 1) return;

@@ -109,6 +109,7 @@ class Queues {
 
  private:
   using Index = std::uint32_t;
+  static constexpr Index bundle_bit = 1u << 31;  // of a place that a name has
   struct Packet {
     Index message;
     std::uint32_t hop;  // place of the link in its route
@@ -147,6 +148,17 @@ class Queues {
     EventQueue::Timer timer{};  // before it begins, or between two packets
     bool timed = false, begun = false;
   };
+  /// A message whose bytes several connections share. It is there when its parts are.
+  struct Bundle final : Arrival {
+    Bundle(Queues& its_queues, Index its_place) : queues(its_queues), place(its_place) {}
+    void arrived() override { queues.part_arrived(place); }
+    Queues& queues;
+    Index place;
+    Arrival* owner = nullptr;
+    std::vector<FlowId> parts;
+    std::size_t left = 0;  // parts that have not arrived
+    std::uint32_t generation = 1;
+  };
   /// A packet that is in no queue: its latency passes.
   struct Delay {
     Packet packet{};
@@ -165,6 +177,7 @@ class Queues {
   static EventQueue::Timer& timer_of_clock(void* self, std::uint32_t id) { return static_cast<Queues*>(self)->clocks_[id].timer; }
 
   FlowId name_of(Index i) const { return mark | FlowId{messages_[i].generation} << 32 | i; }
+  FlowId start_message(const FlowRequest& request, Arrival& arrival);
   Index take_place();
   void finish(Index i);
   void release(Index i) { vacant_.push_back(i); }
@@ -185,9 +198,21 @@ class Queues {
   void wake_up(Index i, Time when);
   void woken(Index i);
 
+  // Where several connections share a message: bundles.cpp.
+  FlowId start_bundle(const FlowRequest& request, Arrival& arrival);
+  bool cancel_bundle(FlowId name) noexcept;
+  void part_arrived(Index place);
+  void release(Bundle& bundle);
+
   // Where queues have an end: losses.cpp.
-  bool has_room(const Link& link, double bytes) const { return link.length.bytes() + bytes <= sizes_.buffer || link.waiting.empty(); }
-  void begin_to_watch(Connection& connection, Time one_way);
+  static bool has_room(const Link& link, double bytes, double buffer) {
+    return link.length.bytes() + bytes <= buffer || link.waiting.empty();
+  }
+  /// For a packet that is to be sent.
+  bool host_has_room(LinkId first, double bytes) const {
+    return has_room(links_[first], bytes, sizes_.own_buffer > 0 ? sizes_.own_buffer : sizes_.buffer);
+  }
+  void begin_to_watch(Connection& connection, Time one_way, LinkId first);
   void lose(Link& link, const Packet& packet);
   void refuse(Connection& connection, LinkId l);
   bool send_lost(Connection& connection);
@@ -196,6 +221,7 @@ class Queues {
   void reported(const Packet& packet);
   void forget(Index i);
   void set_clock(Connection& connection);
+  void send_probe(Connection& connection);
   void clock_strikes(std::uint32_t place);
 
   EventQueue& queue_;
@@ -206,6 +232,8 @@ class Queues {
   std::unordered_map<std::uint64_t, Connection> connections_;
   std::deque<Message> messages_;
   std::vector<Index> vacant_;
+  std::deque<Bundle> bundles_;
+  std::vector<Index> vacant_bundles_;
   std::vector<Delay> delays_;
   std::vector<std::uint32_t> vacant_delays_;
   std::vector<Clock> clocks_;

@@ -7,24 +7,30 @@ namespace straggler::packets {
 
 namespace {
 constexpr double of_second = static_cast<double>(Time::ticks_per_second);
-constexpr double largest_segment = 1448;                  // bytes of an Ethernet frame with timestamps
-constexpr double least_timeout = 0.2 * of_second;         // beyond the round trip: TCP_RTO_MIN
-constexpr double most_timeout = 120.0 * of_second;        // TCP_RTO_MAX
-constexpr double late_acknowledgement = 0.2 * of_second;  // of a single segment: RFC 8985, 7.2
-constexpr double least_of_probe = 2e-3 * of_second;       // TCP_TIMEOUT_MIN at 1000 Hz
-constexpr double tick = 4e-3 * of_second;  // by which timers are late in the mean, at 250 Hz: calc_index() in kernel/time/timer.c
+constexpr double largest_segment = 1448;                           // bytes of an Ethernet frame with timestamps
+constexpr double least_timeout = 0.2 * of_second;                  // beyond the round trip: TCP_RTO_MIN
+constexpr std::int64_t most_timeout = 30'000;                      // jiffies: TCP_RTO_MAX
+constexpr double late_acknowledgement = 0.2 * of_second;           // of a single segment: RFC 8985, 7.2
+constexpr double least_wait = 2e-3 * of_second;                    // of a probe and of reordering: TCP_TIMEOUT_MIN_US
+constexpr std::int64_t jiffy = 4 * Time::ticks_per_second / 1000;  // at 250 Hz
+constexpr std::int64_t next_try = 125;                             // jiffies: TCP_RESOURCE_PROBE_INTERVAL
 constexpr double rounding = 1e-6;
+// When hosts have booted: at most 4096 jiffies apart, spread by the golden ratio of 64 bits.
+constexpr std::uint64_t longest_phase = 4096 * std::uint64_t{jiffy}, golden = 0x9E3779B97F4A7C15;
+
+std::int64_t jiffies(double ticks) { return static_cast<std::int64_t>(std::ceil(ticks / static_cast<double>(jiffy) - 1e-9)); }
 }  // namespace
 
 Connection::Connection() = default;
 Connection::~Connection() = default;
 
-Recovery::Recovery(double packet, double largest_window, double round_trip)
+Recovery::Recovery(double packet, double largest_window, double round_trip, std::uint32_t host)
     : packet_(packet),
       segment_(std::min(packet, largest_segment)),
       largest_window_(std::max(packet, largest_window)),
       cubic_(segment_),
-      variation_(round_trip / 2) {}
+      variation_(round_trip / 2),
+      up_(Time::from_ticks(static_cast<std::int64_t>(std::uint64_t{host} * golden % longest_phase))) {}
 
 /// Of a packet that is kept, or was.
 std::uint64_t Recovery::place(Number number) const {
@@ -140,8 +146,8 @@ void Recovery::acknowledged(Connection& connection, Number count, Time sent, Tim
     if (state_ != State::timed_out) set_window(connection, cubic_.threshold());
     state_ = State::open;
   }
-  const double lost = evidence() ? declare_lost(connection) : 0;
-  if (lost > 0 && state_ < State::recovers) begin_to_reduce(connection, State::recovers);
+  const auto [lost, again] = evidence() ? declare_lost(connection) : Lost{};
+  if (lost > 0 && (state_ < State::recovers || (state_ == State::timed_out && again))) begin_to_reduce(connection, State::recovers);
   if (state_ == State::reduced || state_ == State::recovers) {
     reduce_in_proportion(connection, delivered, lost, advanced);
   } else if (advanced) {
@@ -157,9 +163,9 @@ void Recovery::acknowledged(Connection& connection, Number count, Time sent, Tim
 
 void Recovery::set_window(Connection& connection, double window) const { connection.window = std::min(window, largest_window_); }
 
-/// Of all copies that were sent before the newest one that has arrived; their bytes.
-double Recovery::declare_lost(Connection& connection) {
-  double lost = 0;
+/// Of all copies that were sent before the newest one that has arrived.
+Recovery::Lost Recovery::declare_lost(Connection& connection) {
+  Lost lost;
   while (!copies_.empty()) {
     const Copy copy = copies_.front();
     if (!before_newest(copy)) break;
@@ -170,7 +176,8 @@ double Recovery::declare_lost(Connection& connection) {
     if (packet.acknowledged || packet.copies == 0) continue;
     connection.unacknowledged -= packet.bytes;
     if (--packet.copies > 0) continue;
-    lost += packet.bytes;
+    lost.bytes += packet.bytes;
+    lost.again |= at < until_;
     lost_.push_back(at);
   }
   return lost;
@@ -178,7 +185,7 @@ double Recovery::declare_lost(Connection& connection) {
 
 /// Once a round trip: a window that the host's own queue has reduced is reduced already.
 void Recovery::begin_to_reduce(const Connection& connection, State state) {
-  if (state_ == State::open) {
+  if (state_ != State::reduced) {
     before_ = connection.window;
     cubic_.reduce(connection.window);
     until_ = packets_.first_position() + packets_.size();
@@ -200,14 +207,10 @@ void Recovery::reduce_in_proportion(Connection& connection, double delivered, do
 }
 
 void Recovery::refused(Connection& connection, Time now) {
-  if (!packets_.empty()) {
-    if (state_ == State::open) begin_to_reduce(connection, State::reduced);
-  } else if (due_ == Time::never()) {
-    cubic_.reduce(connection.window);
-    set_window(connection, cubic_.threshold());
-    purpose_ = Purpose::timeout;
-    due_ = now + Time::round_up(connection.round_trip + timeout() + tick);
-  }
+  if (state_ == State::open) begin_to_reduce(connection, State::reduced);
+  if (connection.unacknowledged > 0 || (due_ != Time::never() && expired_ != now)) return;
+  due_ = fires(now, expired_ == now ? next_try : jiffies(connection.round_trip + timeout()));
+  purpose_ = Purpose::timeout;
 }
 
 /// RFC 6298, 2.4 and 5.5, with Linux's least variation.
@@ -228,45 +231,55 @@ bool Recovery::gap() {
   return false;
 }
 
+/// When a timer of so many jiffies fires. The kernel's wheel has levels of 64 buckets, each level's eight times as wide as those before,
+/// and rounds up to the next bucket (calc_wheel_index() in kernel/time/timer.c): timers of one host that are due within a bucket fire
+/// together.
+Time Recovery::fires(Time now, std::int64_t count) const {
+  int shift = 0;
+  while (count >= std::int64_t{63} << shift) shift += 3;
+  const std::int64_t bucket = (((now + up_).ticks() / jiffy + count) >> shift) + 1;
+  return Time::from_ticks((bucket << shift) * jiffy) - up_;
+}
+
 void Recovery::set_timer(const Connection& connection, Time now) {
   if (packets_.empty()) {
     due_ = Time::never();
     return;
   }
-  double wait = std::min(most_timeout, std::ldexp(connection.round_trip + timeout(), static_cast<int>(std::min(timeouts_, 20u))));
+  std::int64_t wait = std::min(most_timeout, jiffies(connection.round_trip + timeout()) << std::min(timeouts_, 20u));
   purpose_ = Purpose::timeout;
   if (state_ <= State::reduced) {
-    const double late = connection.unacknowledged <= segment_ ? late_acknowledgement : least_of_probe;
-    const double probe = 2 * connection.round_trip + late;
+    const double late = connection.unacknowledged <= segment_ ? late_acknowledgement : least_wait;
+    const std::int64_t probe = jiffies(2 * connection.round_trip + late);
     if (gap()) {
       purpose_ = Purpose::gap;
-      wait = std::min(wait, least_ / 4);
+      wait = std::min(wait, jiffies(least_ / 4 + least_wait));
     } else if (!probe_ && probe < wait) {
       purpose_ = Purpose::probe;
       wait = probe;
     }
   }
-  due_ = now + Time::round_up(wait + tick);
+  due_ = fires(now, wait);
 }
 
-std::pair<std::optional<Recovery::Number>, bool> Recovery::expired(Connection& connection, Time now) {
+Recovery::Expired Recovery::expired(Connection& connection, Time now) {
   due_ = Time::never();
-  if (packets_.empty()) return {};
+  expired_ = now;
+  if (packets_.empty()) {
+    set_window(connection, packet_);
+    return Expired::nothing;
+  }
   if (purpose_ == Purpose::gap) {
-    if (const double lost = declare_lost(connection); lost > 0) {
+    if (const Lost lost = declare_lost(connection); lost.bytes > 0) {
       begin_to_reduce(connection, State::recovers);
-      reduce_in_proportion(connection, segment_, lost, false);
+      reduce_in_proportion(connection, segment_, lost.bytes, false);
     }
     set_timer(connection, now);
-    return {};
+    return Expired::nothing;
   }
-  if (purpose_ == Purpose::probe) {
-    const std::uint64_t last = packets_.first_position() + packets_.size() - 1;
-    probe_ = Copy{static_cast<Number>(last), now};
-    set_timer(connection, now);
-    return {static_cast<Number>(last), false};
-  }
-  if (state_ == State::open) cubic_.reduce(connection.window);
+  if (purpose_ == Purpose::probe) return Expired::probe;
+  if (state_ == State::open || (state_ == State::timed_out && timeouts_ == 0)) cubic_.reduce(connection.window);
+  cubic_.forget();
   state_ = State::timed_out;
   until_ = packets_.first_position() + packets_.size();
   ++timeouts_;
@@ -282,7 +295,14 @@ std::pair<std::optional<Recovery::Number>, bool> Recovery::expired(Connection& c
   probe_.reset();
   set_window(connection, segment_);
   set_timer(connection, now);
-  return {std::nullopt, true};
+  return Expired::timeout;
+}
+
+Recovery::Number Recovery::last() const { return static_cast<Number>(packets_.first_position() + packets_.size() - 1); }
+
+void Recovery::probes(const Connection& connection, bool again, Time now) {
+  probe_ = Copy{last(), again ? now : Time::never()};
+  set_timer(connection, now);
 }
 
 }  // namespace straggler::packets

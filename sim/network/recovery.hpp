@@ -5,9 +5,9 @@
 //
 // A packet is lost if one that was sent later has arrived, and, outside of a recovery, if three segments have arrived beyond the first gap
 // or a quarter of the least round trip has passed (RACK: Cheng, Cardwell, Dukkipati and Jha, RFC 8985, 2021). If nothing is acknowledged
-// for two round trips, the last packet is sent again as a probe (the same, 7). If that does not help, after a timeout (Paxson, Allman, Chu
-// and Sargent, RFC 6298, 2011) all is lost, and slow start begins again. A loss reduces the window once a round trip (Cubic), and in
-// proportion to what arrives (Mathis, Dukkipati and Cheng, RFC 6937, 2013).
+// for two round trips, new bytes or the last packet once more are sent as a probe (the same, 7). If that does not help, after a timeout
+// (Paxson, Allman, Chu and Sargent, RFC 6298, 2011) all is lost, and slow start begins again. A loss reduces the window once a round trip
+// (Cubic), and in proportion to what arrives (Mathis, Dukkipati and Cheng, RFC 6937, 2013). Timers count the jiffies of their host.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,8 +22,8 @@ namespace straggler::packets {
 
 class Recovery {
  public:
-  /// Sizes in bytes. `round_trip`, in ticks: what the handshake has measured.
-  Recovery(double packet, double largest_window, double round_trip);
+  /// Sizes in bytes. `round_trip`, in ticks: what the handshake has measured. `host`: whose timers fire together.
+  Recovery(double packet, double largest_window, double round_trip, std::uint32_t host);
 
   /// Packets are numbered from 0. Numbers and counts of others are their last 32 bits.
   using Number = std::uint32_t;
@@ -46,7 +46,8 @@ class Recovery {
   void acknowledged(Connection& connection, Number count, Time sent, Time now);
   /// Messages of packets that need not be kept any more, one for each.
   std::optional<std::uint32_t> take_done();
-  /// The host's own queue has refused a packet, which stays unsent (tcp_enter_cwr() in net/ipv4/tcp_output.c).
+  /// The host's own queue has refused a packet, which stays unsent (tcp_enter_cwr() in net/ipv4/tcp_output.c). If nothing is under way, the
+  /// next try is after a timeout, and later ones every 500 ms (tcp_send_probe0(), tcp_retransmit_timer()).
   void refused(Connection& connection, Time now);
   bool resting() const { return packets_.empty(); }
   const Packet& packet(Number number) const { return packets_.at_position(number); }
@@ -56,8 +57,13 @@ class Recovery {
 
   /// When expired() is due unless something happens before; never() if it is not.
   Time due() const { return due_; }
-  /// A packet to send again at once, if there is one; true: it was a timeout.
-  std::pair<std::optional<Number>, bool> expired(Connection& connection, Time now);
+  enum class Expired : std::uint8_t { nothing, probe, timeout };
+  /// Of a probe the caller sends one packet, and then says so by probes().
+  Expired expired(Connection& connection, Time now);
+  /// The last packet that was sent is a probe; `again`: it was sent before.
+  void probes(const Connection& connection, bool again, Time now);
+  /// Of a connection that does not rest.
+  Number last() const;
 
   // The receiver.
   void arrives(Number number, Time sent);
@@ -73,24 +79,31 @@ class Recovery {
     Time sent;
   };
 
+  struct Lost {
+    double bytes = 0;
+    bool again = false;  // in the state after a timeout: one was sent since
+  };
+
   std::uint64_t place(Number number) const;
   bool evidence() const { return state_ >= State::recovers || selected_ > 2.5 * segment_; }
   double timeout() const;
   void measure(Connection& connection, double round_trip);
-  double declare_lost(Connection& connection);
+  Lost declare_lost(Connection& connection);
   void begin_to_reduce(const Connection& connection, State state);
   void set_window(Connection& connection, double window) const;
   void reduce_in_proportion(Connection& connection, double delivered, double lost, bool advanced);
   bool before_newest(const Copy& copy) const;
   bool gap();
+  Time fires(Time now, std::int64_t count) const;
   void set_timer(const Connection& connection, Time now);
 
   double packet_, segment_, largest_window_;
   Cubic cubic_;
   double variation_, least_ = 0;  // ticks, of round trips; least: 0: none yet
+  Time up_;                       // the host, when the run began
   State state_ = State::open;
   Purpose purpose_ = Purpose::timeout;
-  Time due_ = Time::never();
+  Time due_ = Time::never(), expired_ = Time::never();
   std::uint32_t timeouts_ = 0;                               // in sequence
   std::uint64_t until_ = 0;                                  // of the state: number of the first packet after it
   double before_ = 0;                                        // window when recovery began

@@ -8,10 +8,12 @@
 #include <limits>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "sim/network/cubic.hpp"
 #include "sim/network/packet_sizes.hpp"
+#include "sim/network/recovery.hpp"
 #include "tests/network/world.hpp"
 
 namespace losses_test {
@@ -22,7 +24,15 @@ namespace {
 
 constexpr double packet = 1000, rate = 1e5, each = packet / rate;  // each: seconds of a packet on the bottleneck
 constexpr double fast = 1e5 * rate, soon = packet / fast;          // of a way to it on which packets hardly take time
-constexpr double least_timeout = 0.2, tick = 4e-3;                 // beyond the round trip; by which timers are late
+constexpr double least_timeout = 0.2, least_wait = 2e-3;           // beyond the round trip; of a probe and of reordering
+constexpr double jiffy = 4e-3;
+
+/// A timer of `wait` fires at the end of a bucket of Linux's wheel, later by less than a jiffy, and by a bucket: a jiffy, eight from 63
+/// jiffies on, 64 from 504 on.
+double bucket(double wait) {
+  const double jiffies = std::ceil(wait / jiffy);
+  return jiffy * (jiffies < 63 ? 1 : jiffies < 504 ? 8 : 64);
+}
 
 struct Lossy : World {
   Lossy(double buffer, double initial, std::uint64_t at_first = 2) {
@@ -39,6 +49,12 @@ struct Lossy : World {
     const LinkId route[] = {network.add_link(fast), bottleneck};
     own = route[0];
     return network.start({.route = route, .bytes = packets * packet, .one_way = seconds(latency), .connection = connection}, note);
+  }
+  std::uint64_t timeouts(LinkId link) const { return network.queue(link).timeouts; }
+  /// Until a connection that begins at the link has one more.
+  void run_to_timeout(LinkId link) {
+    const auto before = timeouts(link);
+    while (timeouts(link) == before) queue.fire_next();
   }
   double lost() const { return static_cast<double>(network.queue(bottleneck).lost_packets); }
   LinkId bottleneck, own = 0;
@@ -86,34 +102,62 @@ TEST_CASE("losses: the first overshoot of slow start loses what two packets for 
   }
 }
 
-TEST_CASE("losses: a packet alone that is lost is sent again after a timeout, and then after twice that") {
-  // Others fill the queue as it comes. The handshake has measured the latencies, and the variation of a first round trip is half of it.
+TEST_CASE("losses: a packet alone that is lost is sent again after a timeout, and then after twice that, as the timer wheel has it") {
+  // The queue is full and stands still. The handshake has measured the latencies, and the variation of a first round trip is half of it.
   for (const double latency : {0.01, 0.05}) {
+    CAPTURE(latency);
     const double timeout = 2 * latency + std::max(least_timeout, 4 * latency);
-    for (const int times : {1, 2, 3}) {
-      CAPTURE(latency);
-      CAPTURE(times);
-      const double buffer = 5;
-      Lossy w(buffer, buffer);
-      std::deque<Note> others;
-      Note note(w.queue);
-      double due = 0;
-      LinkId own = 0;
-      for (int i = 0; i < times; ++i) {
-        w.run_until(due - (i > 0 ? 1e-3 : 0));
-        w.send(buffer, others.emplace_back(w.queue), latency);
-        if (i == 0) {
-          w.run_until(1e-3);
-          w.send(1, note, latency);
-          own = w.own;
-          due = 1e-3;
-        }
-        due += std::ldexp(timeout, i) + tick;
-      }
-      w.run();
-      check_about(note.when, seconds(due + soon + each));
-      CHECK(w.lost() == times);
-      CHECK(w.network.queue(own).timeouts == static_cast<std::uint64_t>(times));
+    Lossy w(5, 5);
+    Note other(w.queue), note(w.queue);
+    w.send(5, other, latency);
+    w.run_until(1e-3);
+    w.network.set_capacity(w.bottleneck, 0);
+    w.send(1, note, latency);
+    const LinkId own = w.own;
+    double since = 1e-3;
+    for (int i = 0; i < 4; ++i) {
+      CAPTURE(i);
+      w.run_to_timeout(own);
+      const double wait = std::ldexp(timeout, i), late = w.queue.now().seconds() - since - wait;
+      CHECK(late > 0);
+      CHECK(late <= std::ldexp(jiffy, i) + bucket(wait));  // it is doubled in whole jiffies
+      since += wait + late;
+    }
+    w.network.set_capacity(w.bottleneck, rate);
+    w.run();
+    CHECK(note.times == 1);
+  }
+}
+
+TEST_CASE("losses: timers of one host fire together though they were set one after another, those of two hosts do not") {
+  // First timeouts of 51 jiffies end with a jiffy, second ones of 102 with a bucket of eight. Hosts count from when they booted.
+  for (const bool one_host : {false, true}) {
+    CAPTURE(one_host);
+    Lossy w(5, 5);
+    Note filling(w.queue), first(w.queue), second(w.queue);
+    w.send(5, filling, 1e-4);
+    w.run_until(1e-3);
+    w.network.set_capacity(w.bottleneck, 0);
+    w.send(1, first, 1e-4);
+    const LinkId one = w.own;
+    w.run_until(1.7e-3);
+    if (!one_host) w.own = w.network.add_link(fast);
+    const LinkId other = w.own, its[] = {other, w.bottleneck};
+    w.network.start({.route = its, .bytes = packet, .one_way = seconds(1e-4)}, second);
+    std::vector<Time> times;
+    while (times.size() < 4) {
+      const auto before = w.timeouts(one) + (one_host ? 0 : w.timeouts(other));
+      w.queue.fire_next();
+      const auto after = w.timeouts(one) + (one_host ? 0 : w.timeouts(other));
+      for (auto i = before; i < after; ++i) times.push_back(w.queue.now());
+    }
+    const auto apart = [&](std::size_t i, double of) { return std::remainder((times[i + 1] - times[i]).seconds(), of); };
+    if (one_host) {
+      CHECK(std::abs(apart(0, jiffy)) < 1e-9);
+      CHECK(std::abs(apart(2, 8 * jiffy)) < 1e-9);
+    } else {
+      CHECK(std::abs(apart(0, jiffy)) > 1e-6);
+      CHECK(std::abs(apart(2, 8 * jiffy)) > 1e-6);
     }
   }
 }
@@ -121,18 +165,88 @@ TEST_CASE("losses: a packet alone that is lost is sent again after a timeout, an
 TEST_CASE("losses: a lost end is found by a probe after two round trips") {
   // A window of eight, of which the queue holds five. The last one that arrived has the round trip R = 2 L + 5 packets' times. The smoothed
   // one is between that and 2 L; the probe waits for two of them and 2 ms. Once it has arrived, what is missing before it waits for a
-  // quarter of the least round trip, and is then sent, one packet in a round trip, two in the next.
+  // quarter of the least round trip and 2 ms, and is then sent, one packet in a round trip, two in the next. Timers are late by two jiffies
+  // at most.
   const double buffer = 5, latency = 0.02;
   Lossy w(buffer, 8);
   Note note(w.queue);
   w.send(8, note, latency);
   w.run();
   const double last = 2 * latency + buffer * each, least = 2 * latency + each;
-  const auto end = [&](double smoothed) { return last + 2 * smoothed + 2e-3 + tick + least + least / 4 + tick + least + each; };
+  const auto end = [&](double smoothed) { return last + 2 * smoothed + least_wait + least + least / 4 + least_wait + least + each; };
   CHECK(note.when.seconds() > end(2 * latency));
-  CHECK(note.when.seconds() < end(last) + 3 * soon);
+  CHECK(note.when.seconds() < end(last) + 4 * jiffy + 3 * soon);
   CHECK(w.lost() == 3);
   CHECK(w.network.queue(w.own).timeouts == 0);
+}
+
+TEST_CASE("losses: a probe sends bytes that were not sent before, if there are any, whatever the window") {
+  // RFC 8985, 7.3. The queue is full; of a message of 3.25 packets the window of three is lost, and the probe is the last quarter.
+  const double latency = 0.01;
+  Lossy w(5, 3);
+  Note other(w.queue), note(w.queue);
+  w.send(3, other, latency);
+  w.send(2, other, latency);
+  w.run_until(1e-3);
+  w.network.set_capacity(w.bottleneck, 0);
+  w.send(3.25, note, latency);
+  w.run_until(1e-3 + 2 * 2 * latency + least_wait - 1e-6);
+  CHECK(w.network.use(w.own).bytes == doctest::Approx(3 * packet));
+  w.run_until(1e-3 + 2 * 2 * latency + least_wait + 2 * jiffy);
+  CHECK(w.network.use(w.own).bytes == doctest::Approx(3.25 * packet));
+  w.network.set_capacity(w.bottleneck, rate);
+  w.run();
+  CHECK(note.times == 1);
+  CHECK(w.network.queue(w.own).timeouts == 1);
+}
+
+TEST_CASE("losses: what is lost again after a timeout begins a recovery with a smaller window") {
+  // tcp_fastretrans_alert(): in the state after a timeout, lost retransmissions begin a recovery. All of 32 packets is lost, and sent again
+  // in slow start with windows of 1, 2, 4 and 8. Of those 8 the first one is lost again, so the window falls to 0.7 of them,
+  // and is that once the recovery is over.
+  using packets::Recovery;
+  packets::Connection connection;
+  connection.window = 32 * packet;
+  const double round_trip = 0.01;
+  Recovery recovery(packet, 1e6 * packet, round_trip * 1e12, 0);
+  connection.round_trip = round_trip * 1e12;
+  Time now;
+  for (int i = 0; i < 32; ++i) {
+    recovery.send(connection, 0, packet, i == 31, now);
+    connection.unacknowledged += packet;
+  }
+  Recovery::Expired expired = Recovery::Expired::nothing;
+  while (expired != Recovery::Expired::timeout) {
+    now = recovery.due();
+    expired = recovery.expired(connection, now);
+    if (expired == Recovery::Expired::probe) recovery.probes(connection, false, now);
+  }
+  CHECK(connection.window == packet);
+  int sent = 0;
+  bool lost_once = false;
+  double window_of_loss = 0, over = 0;
+  for (int round = 0; round < 20 && !recovery.resting(); ++round) {
+    std::vector<std::pair<Recovery::Number, Time>> flight;
+    while (const auto number = recovery.lost()) {
+      if (!recovery.may_send_again(connection, *number)) break;
+      flight.emplace_back(*number, now);
+      recovery.send_again(connection, *number, now);
+      ++sent;
+    }
+    const bool loses = !lost_once && connection.window >= 8 * packet;
+    if (loses) window_of_loss = connection.window, lost_once = true, flight.erase(flight.begin());
+    now += seconds(round_trip);
+    for (const auto& [number, when] : flight) {
+      recovery.arrives(number, when);
+      recovery.acknowledged(connection, recovery.arrivals(), when, now);
+      over = connection.window;
+    }
+  }
+  CHECK(recovery.resting());
+  CHECK(lost_once);
+  CHECK(sent == 33);
+  CHECK(window_of_loss == 8 * packet);
+  CHECK(over == doctest::Approx(packets::Cubic::beta * window_of_loss));
 }
 
 TEST_CASE("losses: messages of a connection arrive in order, though a packet of the first one comes last") {
@@ -168,6 +282,36 @@ TEST_CASE("losses: a host's own queue refuses what it has no room for, and nothi
   CHECK(w.network.queue(own).longest_bytes == 5 * packet);
   CHECK(w.network.queue(own).lost_packets > 0);
   CHECK(w.network.queue(own).timeouts == 0);
+}
+
+TEST_CASE("losses: what the host's own queue refuses while nothing is under way is tried again after a timeout, then every 500 ms") {
+  // Another connection of the host fills the queue, which stands still. Its own timeouts find its packets still there.
+  const double latency = 0.01, timeout = 2 * latency + least_timeout, later = 0.5;
+  Lossy w(5, 5, 5);
+  Note other(w.queue), note(w.queue);
+  const LinkId own = w.network.add_link(rate);
+  const auto start = [&](double packets, Note& its) {
+    w.network.start({.route = {&own, 1}, .bytes = packets * packet, .one_way = seconds(latency)}, its);
+  };
+  start(5, other);
+  w.network.set_capacity(own, 0);
+  w.run_until(1e-3);
+  start(1, note);
+  CHECK(w.network.queue(own).lost_packets == 1);
+  double since = 1e-3;
+  for (int i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    const auto before = w.network.queue(own).lost_packets;
+    while (w.network.queue(own).lost_packets == before) w.queue.fire_next();
+    const double wait = i == 0 ? timeout : later, late = w.queue.now().seconds() - since - wait;
+    CHECK(late > -1e-12);
+    CHECK(late <= jiffy + bucket(wait));
+    since += wait + late;
+  }
+  w.network.set_capacity(own, rate);
+  w.run();
+  CHECK(note.times == 1);
+  check_about(note.when, std::max(note.when, other.when));
 }
 
 TEST_CASE("losses: CUBIC is back at the window of the loss after K seconds, and aims lower after a loss at a smaller one") {

@@ -481,4 +481,47 @@ TEST_CASE("packets: without contention messages are flows again") {
   check_about(note.when, seconds(10 * packet_seconds));
 }
 
+TEST_CASE("packets: connections share a message, each with a window of its own") {
+  // With a window of one packet a connection sends one in R = 2 L + p, p being a packet's time. k connections send k of n packets in that
+  // time, one after another: the last one is there after k p + (n / k - 1) R. A message of one packet needs one connection.
+  constexpr double each = packet_seconds, latency = 1;
+  for (const std::uint32_t connections : {1u, 2u, 4u, 8u}) {
+    for (const double buffer : {std::numeric_limits<double>::infinity(), 20 * packet}) {
+      CAPTURE(connections);
+      World w;
+      w.network.set_packets(
+          {.packet = packet, .window = packet, .initial = packet, .idle = seconds(1000), .buffer = buffer, .connections = connections});
+      const LinkId link = w.network.add_link(rate);
+      const double number = 16;
+      for (const std::uint64_t connection : {std::uint64_t{7}, FlowRequest::own_connection}) {
+        const double began = w.queue.now().seconds();
+        Note note(w.queue), small(w.queue), cancelled(w.queue);
+        const auto start = [&](double packets, Note& its) {
+          return w.network.start({.route = {&link, 1}, .bytes = packets * packet, .one_way = seconds(latency), .connection = connection},
+                                 its);
+        };
+        start(number, note);
+        w.run();
+        check_about(note.when, seconds(began + connections * each + (number / connections - 1) * (2 * latency + each)));
+        const double then = w.queue.now().seconds();
+        start(1, small);
+        w.run();
+        check_about(small.when, seconds(then + each));
+        const FlowId name = start(number, cancelled);
+        w.run_until(w.queue.now().seconds() + each / 2);
+        w.network.cancel(name);
+        w.network.cancel(name);
+        w.run();
+        CHECK(note.times == 1);
+        CHECK(small.times == 1);
+        CHECK(cancelled.times == 0);
+        CHECK(w.network.flows() == 0);
+        CHECK(w.network.packet_events() == 0);
+      }
+    }
+  }
+  World w;
+  CHECK_THROWS_AS(w.network.set_packets({.packet = 1, .window = 1, .connections = 129}), std::invalid_argument);
+}
+
 }  // namespace packets_test
