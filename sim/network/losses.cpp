@@ -32,11 +32,18 @@ void Queues::refuse(Connection& connection, LinkId l) {
   set_clock(connection);
 }
 
+/// TCP small queues: some packets, or a millisecond's worth (tcp_small_queue_check()).
+bool Queues::may_enter(const Connection& connection) const {
+  if (connection.at_first < sizes_.at_first) return true;
+  return connection.recovery &&
+         static_cast<double>(connection.at_first) * sizes_.packet < connection.recovery->in_a_millisecond(connection);
+}
+
 /// As many of the lost packets as may be sent; false: others wait.
 bool Queues::send_lost(Connection& connection) {
   Recovery& recovery = *connection.recovery;
   while (const std::optional<Recovery::Number> number = recovery.lost()) {
-    if (connection.at_first >= sizes_.at_first || !recovery.may_send_again(connection, *number)) return false;
+    if (!may_enter(connection) || !recovery.may_send_again(connection, *number)) return false;
     const Recovery::Packet& packet = recovery.packet(*number);
     const LinkId first = messages_[packet.message].route.front();
     if (!host_has_room(first, packet.bytes)) {

@@ -227,7 +227,7 @@ void Queues::rest(Connection& connection) {
 /// As many packets as window, first queue and rate allow.
 void Queues::send(Connection& connection) {
   if (connection.recovery && !send_lost(connection)) return;
-  while (!connection.waiting.empty() && connection.at_first < sizes_.at_first) {
+  while (!connection.waiting.empty() && may_enter(connection)) {
     const Index i = connection.waiting.front();
     Message& message = messages_[i];
     if (message.timed) return;

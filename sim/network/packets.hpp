@@ -213,6 +213,7 @@ class Queues {
     return has_room(links_[first], bytes, sizes_.own_buffer > 0 ? sizes_.own_buffer : sizes_.buffer);
   }
   void begin_to_watch(Connection& connection, Time one_way, LinkId first);
+  bool may_enter(const Connection& connection) const;
   void lose(Link& link, const Packet& packet);
   void refuse(Connection& connection, LinkId l);
   bool send_lost(Connection& connection);

@@ -146,7 +146,7 @@ void Recovery::acknowledged(Connection& connection, Number count, Time sent, Tim
     if (state_ != State::timed_out) set_window(connection, cubic_.threshold());
     state_ = State::open;
   }
-  const auto [lost, again] = evidence() ? declare_lost(connection) : Lost{};
+  const auto [lost, again] = declare_lost(connection, evidence() ? Time() : may_be_reordered());
   if (lost > 0 && (state_ < State::recovers || (state_ == State::timed_out && again))) begin_to_reduce(connection, State::recovers);
   if (state_ == State::reduced || state_ == State::recovers) {
     reduce_in_proportion(connection, delivered, lost, advanced);
@@ -163,12 +163,12 @@ void Recovery::acknowledged(Connection& connection, Number count, Time sent, Tim
 
 void Recovery::set_window(Connection& connection, double window) const { connection.window = std::min(window, largest_window_); }
 
-/// Of all copies that were sent before the newest one that has arrived.
-Recovery::Lost Recovery::declare_lost(Connection& connection) {
+/// Of all copies that were sent so much before the newest one that has arrived.
+Recovery::Lost Recovery::declare_lost(Connection& connection, Time before) {
   Lost lost;
   while (!copies_.empty()) {
     const Copy copy = copies_.front();
-    if (!before_newest(copy)) break;
+    if (!before_newest(copy) || copy.sent + before > newest_.sent) break;
     copies_.pop_front();
     const std::uint64_t at = place(copy.number);
     if (at < packets_.first_position()) continue;
@@ -220,6 +220,11 @@ bool Recovery::before_newest(const Copy& copy) const {
   return std::pair(copy.sent, place(copy.number)) <= std::pair(newest_.sent, place(newest_.number));
 }
 
+double Recovery::in_a_millisecond(const Connection& connection) const {
+  const double faster = connection.window < cubic_.threshold() / 2 ? 2 : 1.2;
+  return faster * connection.window * of_second / 1024 / connection.round_trip;
+}
+
 /// Whether a packet is missing that was sent before one that has arrived.
 bool Recovery::gap() {
   for (; !copies_.empty(); copies_.pop_front()) {
@@ -253,7 +258,7 @@ void Recovery::set_timer(const Connection& connection, Time now) {
     const std::int64_t probe = jiffies(2 * connection.round_trip + late);
     if (gap()) {
       purpose_ = Purpose::gap;
-      wait = std::min(wait, jiffies(least_ / 4 + least_wait));
+      wait = std::min(wait, jiffies(static_cast<double>(may_be_reordered().ticks()) + least_wait));
     } else if (!probe_ && probe < wait) {
       purpose_ = Purpose::probe;
       wait = probe;
@@ -270,7 +275,7 @@ Recovery::Expired Recovery::expired(Connection& connection, Time now) {
     return Expired::nothing;
   }
   if (purpose_ == Purpose::gap) {
-    if (const Lost lost = declare_lost(connection); lost.bytes > 0) {
+    if (const Lost lost = declare_lost(connection, Time()); lost.bytes > 0) {
       begin_to_reduce(connection, State::recovers);
       reduce_in_proportion(connection, segment_, lost.bytes, false);
     }

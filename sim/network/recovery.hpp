@@ -4,10 +4,11 @@
 // was sent (timestamps: RFC 7323).
 //
 // A packet is lost if one that was sent later has arrived, and, outside of a recovery, if three segments have arrived beyond the first gap
-// or a quarter of the least round trip has passed (RACK: Cheng, Cardwell, Dukkipati and Jha, RFC 8985, 2021). If nothing is acknowledged
-// for two round trips, new bytes or the last packet once more are sent as a probe (the same, 7). If that does not help, after a timeout
-// (Paxson, Allman, Chu and Sargent, RFC 6298, 2011) all is lost, and slow start begins again. A loss reduces the window once a round trip
-// (Cubic), and in proportion to what arrives (Mathis, Dukkipati and Cheng, RFC 6937, 2013). Timers count the jiffies of their host.
+// or it was sent a quarter of the least round trip before (RACK: Cheng, Cardwell, Dukkipati and Jha, RFC 8985, 2021). If nothing is
+// acknowledged for two round trips, new bytes or the last packet once more are sent as a probe (the same, 7). If that does not help, after
+// a timeout (Paxson, Allman, Chu and Sargent, RFC 6298, 2011) all is lost, and slow start begins again. A loss reduces the window once a
+// round trip (Cubic), and in proportion to what arrives (Mathis, Dukkipati and Cheng, RFC 6937, 2013). Timers count the jiffies of their
+// host.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -49,6 +50,8 @@ class Recovery {
   /// The host's own queue has refused a packet, which stays unsent (tcp_enter_cwr() in net/ipv4/tcp_output.c). If nothing is under way, the
   /// next try is after a timeout, and later ones every 500 ms (tcp_send_probe0(), tcp_retransmit_timer()).
   void refused(Connection& connection, Time now);
+  /// Bytes, at twice the rate of the window in slow start, else at 1.2 times it (tcp_update_pacing_rate()).
+  double in_a_millisecond(const Connection& connection) const;
   bool resting() const { return packets_.empty(); }
   const Packet& packet(Number number) const { return packets_.at_position(number); }
   /// Of a connection that does not rest: the message of its first packet that is not acknowledged.
@@ -86,9 +89,10 @@ class Recovery {
 
   std::uint64_t place(Number number) const;
   bool evidence() const { return state_ >= State::recovers || selected_ > 2.5 * segment_; }
+  Time may_be_reordered() const { return Time::round_up(least_ / 4); }
   double timeout() const;
   void measure(Connection& connection, double round_trip);
-  Lost declare_lost(Connection& connection);
+  Lost declare_lost(Connection& connection, Time before);
   void begin_to_reduce(const Connection& connection, State state);
   void set_window(Connection& connection, double window) const;
   void reduce_in_proportion(Connection& connection, double delivered, double lost, bool advanced);

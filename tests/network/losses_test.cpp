@@ -163,21 +163,38 @@ TEST_CASE("losses: timers of one host fire together though they were set one aft
 }
 
 TEST_CASE("losses: a lost end is found by a probe after two round trips") {
-  // A window of eight, of which the queue holds five. The last one that arrived has the round trip R = 2 L + 5 packets' times. The smoothed
-  // one is between that and 2 L; the probe waits for two of them and 2 ms. Once it has arrived, what is missing before it waits for a
-  // quarter of the least round trip and 2 ms, and is then sent, one packet in a round trip, two in the next. Timers are late by two jiffies
-  // at most.
-  const double buffer = 5, latency = 0.02;
+  // A window of eight, of which the queue holds five. The i-th that arrives has the round trip 2 L + i packets' times; the handshake had 2
+  // L. The probe waits for two smoothed ones and 2 ms, and up to two jiffies more. Once it has arrived, what was sent a quarter of the
+  // least round trip before it is lost (RFC 8985, 6.2), and is sent, one packet in a round trip, two in the next.
+  const double buffer = 5, latency = 0.02, least = 2 * latency + each;
   Lossy w(buffer, 8);
   Note note(w.queue);
   w.send(8, note, latency);
   w.run();
-  const double last = 2 * latency + buffer * each, least = 2 * latency + each;
-  const auto end = [&](double smoothed) { return last + 2 * smoothed + least_wait + least + least / 4 + least_wait + least + each; };
-  CHECK(note.when.seconds() > end(2 * latency));
-  CHECK(note.when.seconds() < end(last) + 4 * jiffy + 3 * soon);
+  double smoothed = 2 * latency;
+  for (int i = 1; i <= buffer; ++i) smoothed += (2 * latency + i * each - smoothed) / 8;
+  const double end = 2 * latency + buffer * each + 2 * smoothed + least_wait + least + least + each;
+  CHECK(note.when.seconds() > end);
+  CHECK(note.when.seconds() < end + 2 * jiffy + 4 * soon);
   CHECK(w.lost() == 3);
   CHECK(w.network.queue(w.own).timeouts == 0);
+}
+
+TEST_CASE("losses: in the host's own queue wait two packets of a connection, or a millisecond's worth of twice its rate") {
+  // tcp_small_queue_check(), tcp_update_pacing_rate(): 2 W / R / 1024 of a second, for a window W of ten in slow start and a round trip R.
+  for (const double latency : {0.4e-3, 0.5e-3, 1e-3, 1.0}) {
+    CAPTURE(latency);
+    const double window = 10;
+    Lossy w(1000, window);
+    Note note(w.queue);
+    const LinkId own = w.network.add_link(rate);
+    w.network.start({.route = {&own, 1}, .bytes = window * packet, .one_way = seconds(latency)}, note);
+    w.run_until(1e-3);  // before a probe
+    const double worth = std::ceil(2 * window / (2 * latency) / 1024);
+    CHECK(w.network.queue(own).longest_bytes == packet * std::clamp(worth, 2.0, window));
+    w.run();
+    CHECK(note.times == 1);
+  }
 }
 
 TEST_CASE("losses: a probe sends bytes that were not sent before, if there are any, whatever the window") {
