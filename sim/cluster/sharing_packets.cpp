@@ -45,13 +45,21 @@ const Register<SharingEntry> entry(
        Range::at_least(1)},
       {"acknowledgement", ValueType::bytes, "66B", false, "size of the acknowledgement of a packet", Range::at_least(0)},
       {"buffer", ValueType::bytes, std::nullopt, false,
-       "bytes that each link's queue holds; packets beyond them are lost and sent again, as by TCP with CUBIC; absent: nothing is lost",
-       Range::at_least(1)}},
+       "bytes that the queue of each link behind a host's own one holds; packets beyond them are lost and sent again, as by TCP with "
+       "CUBIC; absent: nothing is lost",
+       Range::at_least(1)},
+      {"own_buffer", ValueType::bytes, std::nullopt, false,
+       "the same of a host's own queue, a message's first one; what finds no room there is not sent, and tried again; absent: it has no "
+       "end",
+       Range::at_least(1)},
+      {"connections", ValueType::count, "1", false,
+       "connections of two ranks that share the bytes of each message, in equal parts of at least a packet", Range::between(1, 128)}},
      [](const Parameters& p) {
+       const auto end = [&p](const char* of) { return p.has(of) ? p.number(of) : std::numeric_limits<double>::infinity(); };
        return std::make_unique<Packets>(PacketSizes{p.number("packet"), p.number("window"), p.number("acknowledgement"),
                                                     static_cast<std::uint64_t>(p.count("at_first")), p.number("initial"),
-                                                    Time::from_seconds(p.number("idle")),
-                                                    p.has("buffer") ? p.number("buffer") : std::numeric_limits<double>::infinity()});
+                                                    Time::from_seconds(p.number("idle")), end("buffer"), end("own_buffer"),
+                                                    static_cast<std::uint32_t>(p.count("connections"))});
      }});
 
 }  // namespace

@@ -216,7 +216,8 @@ void Network::set_packets(const PacketSizes& sizes) {
                                 std::to_string(sizes.idle.seconds()) + " s idle: give finite numbers, 0 or more");
   if (sizes.connections < 1 || sizes.connections > 128)
     throw std::invalid_argument(std::to_string(sizes.connections) + " connections share a message: give 1 to 128");
-  if (!(sizes.buffer >= 1)) throw std::invalid_argument("queues of " + std::to_string(sizes.buffer) + " bytes: give 1 or more");
+  if (!(std::min(sizes.buffer, sizes.own_buffer) >= 1))
+    throw std::invalid_argument("queues of " + std::to_string(std::min(sizes.buffer, sizes.own_buffer)) + " bytes: give 1 or more");
   inside_->packets.emplace(inside_->queue, sizes);
   for (LinkId l = 0; l < inside_->sharing.links(); ++l) inside_->packets->add_link(inside_->sharing.committed(l));
 }

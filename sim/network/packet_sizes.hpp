@@ -17,9 +17,11 @@ struct PacketSizes {
   /// trip a connection's window is halved, and again after each further one, but not below this. Infinite: it is `window` at once.
   double initial = std::numeric_limits<double>::infinity();
   Time idle = {};
-  /// Of each link's queue, the packet that is leaving included, at least 1; an empty one takes any packet. Infinite: nothing is lost.
+  /// Of each link's queue, the packet that is leaving included, at least 1; an empty one takes any packet. Infinite, and the next one too:
+  /// nothing is lost.
   double buffer = std::numeric_limits<double>::infinity();
-  double own_buffer = 0;          // of a host's own queue, a message's first one; 0: the same
+  /// Of a host's own queue, the first one of a message or an acknowledgement: what finds no room there is not sent.
+  double own_buffer = std::numeric_limits<double>::infinity();
   std::uint32_t connections = 1;  // that share the bytes of a message, in equal parts of at least a packet; at most 128
 };
 

@@ -290,8 +290,7 @@ void Queues::woken(Index i) {
 
 void Queues::enter(LinkId l, const Packet& packet) {
   Link& link = links_[l];
-  const bool is_sent = packet.hop == 0 && !packet.acknowledgement;
-  if (!is_sent && !has_room(link, packet.bytes, sizes_.buffer)) return lose(link, packet);
+  if (!has_room(link, packet.bytes, packet.hop == 0 ? sizes_.own_buffer : sizes_.buffer)) return lose(link, packet);
   link.waiting.push_back(packet);
   link.length.add(queue_.now(), packet.bytes);
   if (link.waiting.size() > 1) return;

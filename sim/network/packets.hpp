@@ -104,7 +104,7 @@ class Queues {
   std::size_t scheduled() const { return scheduled_; }  // events in the queue
   LinkUse use(LinkId link) const { return links_[link].sender.use(queue_.now()); }
   QueueUse queue(LinkId link) const;
-  bool losses() const { return sizes_.buffer < std::numeric_limits<double>::infinity(); }
+  bool losses() const { return std::min(sizes_.buffer, sizes_.own_buffer) < std::numeric_limits<double>::infinity(); }
   double worst_overload() const;
 
  private:
@@ -208,10 +208,7 @@ class Queues {
   static bool has_room(const Link& link, double bytes, double buffer) {
     return link.length.bytes() + bytes <= buffer || link.waiting.empty();
   }
-  /// For a packet that is to be sent.
-  bool host_has_room(LinkId first, double bytes) const {
-    return has_room(links_[first], bytes, sizes_.own_buffer > 0 ? sizes_.own_buffer : sizes_.buffer);
-  }
+  bool host_has_room(LinkId first, double bytes) const { return has_room(links_[first], bytes, sizes_.own_buffer); }
   void begin_to_watch(Connection& connection, Time one_way, LinkId first);
   bool may_enter(const Connection& connection) const;
   void lose(Link& link, const Packet& packet);

@@ -35,13 +35,14 @@ double bucket(double wait) {
 }
 
 struct Lossy : World {
-  Lossy(double buffer, double initial, std::uint64_t at_first = 2) {
+  Lossy(double buffer, double initial, std::uint64_t at_first = 2, double own_buffer = std::numeric_limits<double>::infinity()) {
     network.set_packets({.packet = packet,
                          .window = 1e6 * packet,
                          .at_first = at_first,
                          .initial = initial * packet,
                          .idle = seconds(1000),
-                         .buffer = buffer * packet});
+                         .buffer = buffer * packet,
+                         .own_buffer = own_buffer * packet});
     bottleneck = network.add_link(rate);
   }
   /// From a host of its own.
@@ -289,7 +290,7 @@ TEST_CASE("losses: messages of a connection arrive in order, though a packet of 
 }
 
 TEST_CASE("losses: a host's own queue refuses what it has no room for, and nothing is sent twice") {
-  Lossy w(5, 40, 1000);
+  Lossy w(1e3, 40, 1000, 5);
   Note note(w.queue);
   const LinkId own = w.network.add_link(rate);
   w.network.start({.route = {&own, 1}, .bytes = 100 * packet, .one_way = seconds(0.001)}, note);
@@ -304,7 +305,7 @@ TEST_CASE("losses: a host's own queue refuses what it has no room for, and nothi
 TEST_CASE("losses: what the host's own queue refuses while nothing is under way is tried again after a timeout, then every 500 ms") {
   // Another connection of the host fills the queue, which stands still. Its own timeouts find its packets still there.
   const double latency = 0.01, timeout = 2 * latency + least_timeout, later = 0.5;
-  Lossy w(5, 5, 5);
+  Lossy w(1e3, 5, 5, 5);
   Note other(w.queue), note(w.queue);
   const LinkId own = w.network.add_link(rate);
   const auto start = [&](double packets, Note& its) {
@@ -396,7 +397,8 @@ TEST_CASE("losses: random messages in a star with short queues all arrive once")
   for (int turn = 0; turn < 40; ++turn) {
     World w;
     const double buffer = packet * (0.5 + static_cast<double>(number(12)));
-    w.network.set_packets({packet, 50 * packet, 10, 1 + number(4), (1 + static_cast<double>(number(20))) * packet, seconds(0.3), buffer});
+    w.network.set_packets(
+        {packet, 50 * packet, 10, 1 + number(4), (1 + static_cast<double>(number(20))) * packet, seconds(0.3), buffer, buffer});
     std::vector<LinkId> up, down;
     for (int host = 0; host < 6; ++host) up.push_back(w.network.add_link(rate)), down.push_back(w.network.add_link(rate));
     std::deque<Note> notes;

@@ -22,6 +22,7 @@ using namespace straggler;
 /// sender's threads begin one after another.
 constexpr double segment = 1448, frame = 1514, payload = segment / frame;
 constexpr double veth = 20e9 / 8, one_way = 25e-6, next_thread = 1e-4, send_buffer = 4 << 20;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int repeats = 5;
 
 struct Last final : Arrival {
@@ -45,8 +46,8 @@ Result simulate(bool at_host, double bits_per_second, double burst, double limit
                        .at_first = 2,
                        .initial = 10 * segment,
                        .idle = Time::from_seconds(0.2),
-                       .buffer = limit * payload,
-                       .own_buffer = at_host ? 0 : std::numeric_limits<double>::infinity()});
+                       .buffer = at_host ? infinity : limit * payload,
+                       .own_buffer = at_host ? limit * payload : infinity});
   const double rate = bits_per_second / 8 * payload;
   for (int other = 0; other < repeat; ++other) network.add_link(veth);
   std::vector<LinkId> route;
