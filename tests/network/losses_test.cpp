@@ -141,7 +141,7 @@ TEST_CASE("losses: timers of one host fire together though they were set one aft
     w.network.set_capacity(w.bottleneck, 0);
     w.send(1, first, 1e-4);
     const LinkId one = w.own;
-    w.run_until(1.7e-3);
+    w.run_until(11e-3);
     if (!one_host) w.own = w.network.add_link(fast);
     const LinkId other = w.own, its[] = {other, w.bottleneck};
     w.network.start({.route = its, .bytes = packet, .one_way = seconds(1e-4)}, second);
