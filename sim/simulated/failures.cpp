@@ -80,8 +80,13 @@ Failure Failures::failure_of(const End& end) const {
 void Failures::act(const End& end, Time next) {
   const FaultProcess& process = process_of(end);
   const bool ends = next < Time::limit();
+  const FaultAct then = process.cycle[end.stage % process.cycle.size()].then;
   Failure failure = failure_of(end);
-  switch (process.cycle[end.stage % process.cycle.size()].then) {
+  const bool cuts = then == FaultAct::fail ? process.of == UnitKind::link : then == FaultAct::impair && process.bandwidth_factor == 0;
+  if (cuts && !ends && cut_++ == 0)
+    first_cut_ = run_.world.cluster.faults.units->name(failure.unit) + " carries nothing since " +
+                 format_quantity(run_.world.now().seconds(), Dimension::time);
+  switch (then) {
     case FaultAct::notice:
       failure.at = next;
       return membership_.announce(failure);
@@ -94,9 +99,10 @@ void Failures::act(const End& end, Time next) {
       return membership_.repair(failure);
     case FaultAct::impair:
     case FaultAct::restore:
-      return membership_.impair(failure.unit, process.times_slower, process.bandwidth_factor,
-                                process.cycle[end.stage % process.cycle.size()].then == FaultAct::impair);
+      return membership_.impair(failure.unit, process.times_slower, process.bandwidth_factor, then == FaultAct::impair);
   }
 }
+
+std::string Failures::cut_off() const { return cut_ > 1 ? first_cut_ + ", nor do " + readable_count(cut_ - 1) + " more" : first_cut_; }
 
 }  // namespace straggler

@@ -23,6 +23,8 @@ class Failures final : private Event {
   /// Both outlive this.
   Failures(const SimulatedRun& run, Membership& membership) : run_(run), membership_(membership) {}
   void begin();
+  /// The first unit whose links carry nothing any more, since when, and how many units more, as a clause; empty: there is none.
+  std::string cut_off() const;
 
  private:
   /// The end of stage number `stage` of a unit.
@@ -51,6 +53,8 @@ class Failures final : private Event {
   std::uint64_t ends_ = 0;
   std::size_t out_ = 0;  // units that have failed and will be repaired
   bool bystander_ = false;
+  std::string first_cut_;
+  std::size_t cut_ = 0;  // units whose links carry nothing any more
 };
 
 }  // namespace straggler
