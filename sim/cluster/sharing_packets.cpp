@@ -49,9 +49,7 @@ const Register<SharingEntry> entry(
        "CUBIC; absent: nothing is lost",
        Range::at_least(1)},
       {"own_buffer", ValueType::bytes, std::nullopt, false,
-       "the same of a host's own queue, a message's first one; what finds no room there is not sent, and tried again; absent: it has no "
-       "end",
-       Range::at_least(1)},
+       "the same of a host's own queue, a message's first; what finds no room there waits to be sent; absent: endless", Range::at_least(1)},
       {"connections", ValueType::count, "1", false,
        "connections of two ranks that share the bytes of each message, in equal parts of at least a packet", Range::between(1, 128)}},
      [](const Parameters& p) {
