@@ -1,6 +1,7 @@
 // Messages whose bytes several connections share.
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "sim/network/packets.hpp"
 
@@ -13,6 +14,8 @@ constexpr int first_bit = 54;  // of a connection's key: which of the pair's, by
 /// Equal parts of at least one packet, each on a connection of its own.
 FlowId Queues::start_bundle(const FlowRequest& request, Arrival& arrival) {
   const double parts = std::min(static_cast<double>(sizes_.connections), std::ceil(request.bytes / sizes_.packet));
+  if (request.connection != FlowRequest::own_connection && request.connection >> first_bit & 127)
+    throw std::length_error("connections: there are more than 2^22 ranks; leave it at 1");
   if (vacant_bundles_.empty()) {
     vacant_bundles_.push_back(static_cast<Index>(bundles_.size()));
     bundles_.emplace_back(*this, vacant_bundles_.back());

@@ -84,7 +84,7 @@ void Failures::act(const End& end, Time next) {
   Failure failure = failure_of(end);
   const bool cuts = then == FaultAct::fail ? process.of == UnitKind::link : then == FaultAct::impair && process.bandwidth_factor == 0;
   if (cuts && !ends && cut_++ == 0)
-    first_cut_ = run_.world.cluster.faults.units->name(failure.unit) + " carries nothing since " +
+    first_cut_ = run_.world.cluster.faults.units->name(failure.unit) + " has carried nothing since " +
                  format_quantity(run_.world.now().seconds(), Dimension::time);
   switch (then) {
     case FaultAct::notice:
@@ -103,6 +103,6 @@ void Failures::act(const End& end, Time next) {
   }
 }
 
-std::string Failures::cut_off() const { return cut_ > 1 ? first_cut_ + ", nor do " + readable_count(cut_ - 1) + " more" : first_cut_; }
+std::string Failures::cut_off() const { return cut_ > 1 ? first_cut_ + ", nor have " + readable_count(cut_ - 1) + " more" : first_cut_; }
 
 }  // namespace straggler

@@ -85,7 +85,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
       throw ReplayMismatch("its choices cannot be followed beyond " + format_quantity(world_.now().seconds(), Dimension::time) +
                            ", where other workers are in than in that run; replay it with its own cluster and faults (" + deadlock.what() +
                            ")");
-    if (!workers_.change() && !(events_.failures && !events_.failures->cut_off().empty())) throw;
+    if (!workers_.change() && cut_off().empty()) throw;
     publications_.note_failure(Outcome::stalled);
     note_stall();
   }
@@ -96,10 +96,12 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   take_down();
 }
 
+std::string SimulatedBackend::cut_off() const { return events_.failures ? events_.failures->cut_off() : ""; }
+
 void SimulatedBackend::note_stall() {
   constexpr std::size_t most = 3;
   std::vector<std::string> who;
-  if (events_.failures && !events_.failures->cut_off().empty()) who.push_back(events_.failures->cut_off());
+  if (const std::string cut = cut_off(); !cut.empty()) who.push_back(cut);
   collectives_.describe_waiting(who);
   post_office_.describe_waiting(who);
   RunRecord& record = recorder_.record();

@@ -43,6 +43,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
 
  private:
   /// Who waits for whom becomes part of the record, and a warning.
+  std::string cut_off() const;  // Failures::cut_off(), where units fail again and again
   void note_stall();
   /// An overload becomes the outcome, with a warning that says what to change.
   void note_overload();

@@ -24,7 +24,7 @@ TEST_CASE("links that fail and are never repaired stall the run, which says whic
       CHECK(result.record.updates == 0);
       CHECK(result.record.end.seconds() == doctest::Approx(0.1).epsilon(1e-3));
       CHECK(result.record.stalled.starts_with("link/worker/0"));
-      CHECK(result.record.stalled.find(" carries nothing since 20ms, nor do 3 more") != std::string::npos);
+      CHECK(result.record.stalled.find(" has carried nothing since 20ms, nor have 3 more") != std::string::npos);
     }
   }
 }

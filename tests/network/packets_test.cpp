@@ -522,6 +522,12 @@ TEST_CASE("packets: connections share a message, each with a window of its own")
   }
   World w;
   CHECK_THROWS_AS(w.network.set_packets({.packet = 1, .window = 1, .connections = 129}), std::invalid_argument);
+  // The key of a pair has room for its connections with up to 2^22 ranks.
+  w.network.set_packets({.packet = packet, .window = packet, .connections = 2});
+  const LinkId link = w.network.add_link(rate);
+  Note note(w.queue);
+  const FlowRequest far = {.route = {&link, 1}, .bytes = 4 * packet, .connection = std::uint64_t{1} << 54};
+  CHECK_THROWS_AS(w.network.start(far, note), std::length_error);
 }
 
 }  // namespace packets_test
