@@ -102,15 +102,16 @@ function(straggler_module name)
     add_library(${name} OBJECT ${sources} ${headers})
     target_link_libraries(${name} PUBLIC straggler_flags ${M_LINKS})
     straggler_together(${name} ${sources})
-    if(M_FOLDER MATCHES "^(validation|models/(data|formats|safetensors|quantization)|scenarios/(advise|experiment|import|race|ranks|reasons|report|results|schema|search|serve|sweep))")
+    if(M_FOLDER MATCHES "^(validation|models/(data|formats|layers|safetensors|quantization)|scenarios/)")
       straggler_seldom(${name})
     endif()
     if(M_FOLDER MATCHES "^sim/(engine|network|training|simulated|record)")
       straggler_inlined(${name})
-    elseif(M_FOLDER MATCHES "^sim/(cluster|schemes)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # Devices, machines, topologies: a third less to compile. What a scheme does for a message is little beside what carries it: two fifths
-      # less, and runs of timing alone take the same time.
+    elseif(M_FOLDER MATCHES "^(sim/(collectives|schemes)|models/(executor|zoo))$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # What these do is little beside the messages and kernels that they call: up to two fifths less to compile, and runs take the same time.
       target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    elseif(M_FOLDER STREQUAL "sim/cluster" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)  # devices, machines, topologies
     endif()
     if(M_FOLDER MATCHES "^sim/")
       straggler_profiled(${name})

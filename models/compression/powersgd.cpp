@@ -12,7 +12,6 @@
 #include <stdexcept>
 
 #include "models/compression/compressor.hpp"
-#include "models/kernels/orthogonal.hpp"
 #include "models/kernels/product.hpp"
 #include "models/rules/elementwise.hpp"
 #include "sim/base/random.hpp"

@@ -50,13 +50,14 @@ struct Scratch {
 };
 
 /// A part of a gradient is gathered and passed to Model::gradient in blocks of this many rows, added in order: the second-level cache still
-/// holds them when the model reads them. Of samples with many places fewer, in whole panels.
+/// holds them when the model reads them. Of samples with many places fewer.
 constexpr std::size_t rows_at_once(std::size_t places) {
   constexpr std::size_t most = 256;
-  return std::max(panel_rows, most / places / panel_rows * panel_rows);
+  return std::max<std::size_t>(1, most / places);
 }
-/// A gradient over more rows is cut into equal parts of at most this size.
-constexpr std::size_t rows_a_part(std::size_t places) { return 4 * rows_at_once(places); }
+/// A gradient over more rows is cut into equal parts of at most this size: four blocks, for engines share a part among threads
+/// (SharedGradient). Samples with places have no such engine, and one block of them is work enough for a thread.
+constexpr std::size_t rows_a_part(std::size_t places) { return (places > 1 ? 1 : 4) * rows_at_once(places); }
 /// The parts of a large gradient are dealt contiguously to at most this many lanes. Lanes may be evaluated in parallel; each sums its parts
 /// in order, and the lanes are summed in order.
 inline constexpr std::size_t most_lanes = 16;

@@ -2,6 +2,7 @@
 
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
+#include <Eigen/QR>
 
 namespace straggler {
 namespace {
@@ -35,6 +36,13 @@ void multiply(std::size_t m, std::size_t n, std::size_t k, Factor a, Factor b, b
   if (a.transposed) return assign(matrix(a.data, k, m).transpose(), matrix(b.data, k, n), accumulate, out);
   if (b.transposed) return assign(matrix(a.data, m, k), matrix(b.data, n, k).transpose(), accumulate, out);
   assign(matrix(a.data, m, k), matrix(b.data, k, n), accumulate, out);
+}
+
+void orthogonal_columns(std::size_t rows, std::size_t columns, const float* from, float* to) {
+  const auto n = static_cast<Eigen::Index>(rows), r = static_cast<Eigen::Index>(columns);
+  const Eigen::HouseholderQR<Eigen::MatrixXf> factors(matrix(from, rows, columns));
+  const Eigen::MatrixXf orthogonal = factors.householderQ() * Eigen::MatrixXf::Identity(n, r);
+  Eigen::Map<Matrix>(to, n, r) = orthogonal;
 }
 
 }  // namespace straggler
