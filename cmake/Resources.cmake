@@ -1,6 +1,15 @@
-# straggler_resource(target name file): the target carries the bytes of `file`, as `std::string_view straggler::resources::name()`. An empty
-# file name or a missing file gives empty text. The object is rebuilt when the file changes.
-function(straggler_resource target name file)
+# straggler_resource(module name file): MODULE_texts, a module of its own, carries the bytes of `file`, as `std::string_view
+# straggler::resources::name()`. An empty file name or a missing file gives empty text. Its source is written again when the file changes.
+# The module itself is compiled without waiting for it, and is kept by compiler caches, which refuse units with .incbin.
+function(straggler_resource module name file)
+  set(texts ${module}_texts)
+  if(NOT TARGET ${texts})
+    add_library(${texts} OBJECT)
+    target_link_libraries(${texts} PUBLIC straggler_flags)
+    straggler_together(${texts})
+    set_property(GLOBAL APPEND PROPERTY STRAGGLER_MODULES ${texts})
+    set_property(TARGET ${module} PROPERTY STRAGGLER_NEEDS ${texts})  # of the installed archive
+  endif()
   set(source ${CMAKE_CURRENT_BINARY_DIR}/resource_${name}.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/write_resource.cmake)
   if(file AND EXISTS ${file})
@@ -12,8 +21,7 @@ function(straggler_resource target name file)
   endif()
   add_custom_command(OUTPUT ${source} DEPENDS ${needs} ${script} VERBATIM
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DFILE=${needs} -DSOURCE=${source} ${array} -P ${script})
-  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${needs}" SKIP_UNITY_BUILD_INCLUSION ON)
-  target_sources(${target} PRIVATE ${source})
+  target_sources(${texts} PRIVATE ${source})
 endfunction()
 
 # straggler_npm(FOLDER folder RESULT variable): installs the packages of the folder's lock file below the build folder without running their

@@ -367,6 +367,22 @@ std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) con
   return Hasher(draws_of_seed_).add(std::uint64_t{stream}).add(position).key().low;
 }
 
+void Arithmetic::lanes_in_turn(const Formula& formula, InputValues inputs, const std::vector<float*>& buffers, Scratch& scratch) const {
+  const std::size_t count = lanes(formula);
+  if (row_floats_ > 0) {
+    for (std::size_t i = 0; i < count; ++i) lane(formula, inputs, i, buffers[i], scratch);
+    return add_lanes(inputs, buffers, scratch);
+  }
+  const std::array<float, 2> whole = {1.0f, 1.0f};
+  const std::array<const float*, 2> terms = {buffers[0], buffers[1]};
+  lane(formula, inputs, 0, buffers[0], scratch);
+  for (std::size_t i = 1; i < count; ++i) {
+    lane(formula, inputs, i, buffers[1], scratch);
+    kernels_.weighted_sum(model_length_, terms.size(), terms.data(), whole.data(), buffers[0]);
+  }
+  finish(inputs.front().floats, buffers.front());
+}
+
 void Arithmetic::add_lanes(InputValues inputs, const std::vector<float*>& lanes, Scratch& scratch) const {
   if (row_floats_ > 0) {
     static const ElementwiseEntry& sum = Registry<ElementwiseEntry>::instance().at(rules::weighted_mean.name);

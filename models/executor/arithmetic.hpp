@@ -127,6 +127,9 @@ class Arithmetic {
   void evaluate(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const;
   /// Evaluates one lane of a large gradient into `out`.
   void lane(const Formula& formula, InputValues inputs, std::size_t lane, float* out, Scratch& scratch) const;
+  /// Evaluates all lanes on one thread, and reduces them to the gradient in the first buffer. Of dense gradients two buffers are enough, of
+  /// sparse ones each lane needs its own.
+  void lanes_in_turn(const Formula& formula, InputValues inputs, const std::vector<float*>& buffers, Scratch& scratch) const;
   /// Reduces the lanes to the gradient: adds all others to the first, in order.
   void add_lanes(InputValues inputs, const std::vector<float*>& lanes, Scratch& scratch) const;
   /// Σ loss and number of correct rows over `rows` samples of a data split.

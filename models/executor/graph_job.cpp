@@ -38,11 +38,10 @@ float* begin_or_throw(const LineageNode& node, Resources& resources) {
 
 float* evaluate_lanes(const LineageNode& node, std::size_t lanes, const Arithmetic& arithmetic, Resources& resources) {
   Buffers buffers(resources);
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    buffers.add(begin_or_throw(node, resources));
-    arithmetic.lane(node.formula, resources.scratch(0).values, lane, buffers.all().back(), resources.scratch(0));
-  }
-  arithmetic.add_lanes(resources.scratch(0).values, buffers.all(), resources.scratch(0));
+  Scratch& scratch = resources.scratch(0);
+  if (!arithmetic.sparse(node.formula, scratch.values)) lanes = 2;  // the sum, and the lane that is computed
+  for (std::size_t lane = 0; lane < lanes; ++lane) buffers.add(begin_or_throw(node, resources));
+  arithmetic.lanes_in_turn(node.formula, scratch.values, buffers.all(), scratch);
   return buffers.keep_first();
 }
 

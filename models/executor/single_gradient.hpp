@@ -22,7 +22,7 @@ class SingleGradient {
  private:
   Arithmetic arithmetic_;
   Scratch scratch_;
-  std::vector<AlignedFloats> lanes_;  // of large gradients
+  AlignedFloats lane_;  // of large gradients
 };
 
 }  // namespace straggler
