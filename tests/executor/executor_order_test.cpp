@@ -2,6 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <memory>
+#include <numeric>
+#include <vector>
 
 #include "tests/executor/executor_checks.hpp"
 #include "tests/support/sanitized.hpp"
@@ -27,6 +30,35 @@ TEST_CASE("independent nodes run at the same time") {
     }
     CHECK(world.model.met);
   }
+}
+
+TEST_CASE("threads share a batch of samples with many places, for which one thread needs two vectors") {
+  constexpr std::size_t places = 64, windows = 500;  // four windows are a part
+  Symbols text(windows + places);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int32_t>(i * i % 3);
+  std::vector<std::uint32_t> starts(windows);
+  std::iota(starts.begin(), starts.end(), 0u);
+  std::vector<float> values[2];
+  for (const unsigned threads : {1u, 4u}) {
+    CAPTURE(threads);
+    World world(threads, places, windows);
+    world.executor.reset();
+    world.data.info.symbols = 3;
+    world.data.train.labels.clear();
+    world.data.train.inputs = SampleInputs(std::make_shared<const Symbols>(text), starts, places);
+    ExecutorOptions options;
+    options.threads = threads;
+    options.seed = 3;
+    world.executor = std::make_unique<Executor>(world.lineage, world.model, world.data, world.partition, world.naive, options);
+    world.model.meeting = threads;  // calls wait until so many have begun
+    std::vector<Batch> batches;
+    for (std::uint32_t worker = 0; worker < 16; ++worker) batches.push_back(batch(worker, 0, 4));
+    values[threads / 4] = world.value(world.lineage.mean_gradient(world.lineage.initial(), batches));
+    CHECK(world.model.met);
+    CHECK(world.model.gradients == 16);
+    if (threads == 1) CHECK(world.executor->statistics().peak_value_bytes == 3 * 320);  // 65 floats; with the weights
+  }
+  CHECK(values[0] == values[1]);
 }
 
 TEST_CASE("a node is evaluated once, however many look at it") {

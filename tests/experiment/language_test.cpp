@@ -148,7 +148,7 @@ TEST_CASE("with dropout a decoder ends with the same bits on any number of threa
 
 TEST_CASE("a batch of windows is cut into parts by its places, and summed in their order") {
   const Language language;
-  // Five parts of 120 windows, in blocks of 32.
+  // 29 parts of at most 21 windows, in 16 lanes.
   const std::string one = "[{count: 1, device: node}]";
   const auto weights = [&](unsigned threads) {
     RunOptions options;
