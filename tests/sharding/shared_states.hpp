@@ -12,7 +12,7 @@ namespace straggler::test {
 
 using Sets = std::vector<std::string>;
 
-constexpr double batch_seconds = 0.1, bandwidth = 125e6, alpha = 100e-6;  // 100 samples of 1 ms; 1 Gbit/s; two links of 50 us
+constexpr double step_seconds = 0.1, bandwidth = 125e6, alpha = 100e-6;  // 100 samples of 1 ms; 1 Gbit/s; two links of 50 us
 constexpr int updates = 3;
 
 /// `parameters`: of each unit. FLOPs are equal.

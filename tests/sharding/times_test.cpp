@@ -1,13 +1,15 @@
 // Times of updates whose workers share states, in closed form.
 #include "tests/sharding/shared_states.hpp"
 
+namespace sharding_times_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
 namespace {
 
-constexpr int p = 4, count = 4;                                                                  // equal units
-constexpr double forward = batch_seconds / 3 / count, backward = 2 * batch_seconds / 3 / count;  // c_f, c_b
+constexpr int p = 4, count = 4;                                                                // equal units
+constexpr double forward = step_seconds / 3 / count, backward = 2 * step_seconds / 3 / count;  // c_f, c_b
 constexpr double small = 120'000, large = 1'200'000;  // parameters of a unit: 3.2 ms to gather it, and 29 ms
 
 std::vector<double> equal(double parameters) { return std::vector<double>(count, parameters); }
@@ -39,11 +41,11 @@ TEST_CASE("stage 3 with gathers and reductions that computing hides: g + L (c_f 
   for (const char* fidelity : fidelities) {
     CAPTURE(fidelity);
     const Result result = run_timing(cluster(p), sharded("stage: 3", equal(small), {}, ring(fidelity)));
-    check_seconds(result, g + batch_seconds + r);
+    check_seconds(result, g + step_seconds + r);
     // It waits for the first gather and for the last reduction with bytes in flight, and for nothing else.
     for (const WorkerRecord& worker : result.record.workers) {
       CHECK(worker.split[Phase::communication].seconds() == doctest::Approx(updates * (g + r)).epsilon(1e-6));
-      CHECK(worker.split[Phase::compute].seconds() == doctest::Approx(updates * batch_seconds).epsilon(1e-9));
+      CHECK(worker.split[Phase::compute].seconds() == doctest::Approx(updates * step_seconds).epsilon(1e-9));
       CHECK(worker.overlapped.seconds() == doctest::Approx(updates * ((2 * count - 2) * g + (count - 1) * r)).epsilon(1e-6));
     }
     check_books(result, true);
@@ -55,7 +57,7 @@ TEST_CASE("stage 3 with gathers and reductions that computing hides: g + L (c_f 
         return span.worker == pass.worker && span.phase == Phase::compute && span.start <= pass.start && pass.end <= span.end;
       }));
     }
-    CHECK(passes == doctest::Approx(p * updates * batch_seconds * 2 / 3).epsilon(1e-9));
+    CHECK(passes == doctest::Approx(p * updates * step_seconds * 2 / 3).epsilon(1e-9));
   }
 }
 
@@ -68,7 +70,7 @@ TEST_CASE("stage 3 with gathers that computing does not hide") {
       check_seconds(run_timing(cluster(p), sharded("stage: 3", equal(parameters), {}, ring(fidelity))), seconds_of_units(g, r));
     }
   }
-  CHECK(seconds_of_units(0.001, 0.001) == doctest::Approx(0.002 + batch_seconds));
+  CHECK(seconds_of_units(0.001, 0.001) == doctest::Approx(0.002 + step_seconds));
 }
 
 TEST_CASE("prefetch 0: each gather is exposed; a far prefetch queues gathers ahead of reductions") {
@@ -76,7 +78,7 @@ TEST_CASE("prefetch 0: each gather is exposed; a far prefetch queues gathers ahe
   // Backward's gathers wait for the reduction of the unit before.
   const double none = count * (g + forward) + backward + (count - 1) * (r + g + backward) + r;
   check_seconds(run_timing(cluster(p), sharded("stage: 3, prefetch: 0", equal(small))), none);
-  check_seconds(run_timing(cluster(p), sharded("stage: 3, prefetch: 100", equal(small))), g + batch_seconds + r);
+  check_seconds(run_timing(cluster(p), sharded("stage: 3, prefetch: 100", equal(small))), g + step_seconds + r);
 }
 
 TEST_CASE("stages 1 and 2: computing, the reduction, the gather; with overlap only the last bucket's reduction") {
@@ -85,9 +87,9 @@ TEST_CASE("stages 1 and 2: computing, the reduction, the gather; with overlap on
     for (const char* fidelity : fidelities) {
       CAPTURE(stage);
       CAPTURE(fidelity);
-      check_seconds(run_timing(cluster(p), sharded(stage, equal(small), {}, ring(fidelity))), batch_seconds + 2 * ring_seconds(p, all));
+      check_seconds(run_timing(cluster(p), sharded(stage, equal(small), {}, ring(fidelity))), step_seconds + 2 * ring_seconds(p, all));
       check_seconds(run_timing(cluster(p), sharded(stage, equal(small), {}, ring(fidelity) + ", overlap: true, bucket: 480kB")),
-                    batch_seconds + unit + count * unit);
+                    step_seconds + unit + count * unit);
     }
 }
 
@@ -100,14 +102,14 @@ TEST_CASE("micro-batches") {
     check_seconds(run_timing(cluster(p), sharded(sharding, equal(small), two)), expected);
   };
   // The second micro-batch's first gather follows the first one's last reduction.
-  seconds("stage: 3", g + batch_seconds + r + g + r);
-  seconds("stage: 3, reduce: last", g + batch_seconds + g + r);
-  seconds("stage: 3, keep_gathered: true", g + batch_seconds + r);
-  seconds("stage: 3, keep_gathered: true, reduce: last", g + batch_seconds + r);
+  seconds("stage: 3", g + step_seconds + r + g + r);
+  seconds("stage: 3, reduce: last", g + step_seconds + g + r);
+  seconds("stage: 3, keep_gathered: true", g + step_seconds + r);
+  seconds("stage: 3, keep_gathered: true, reduce: last", g + step_seconds + r);
   const double all = ring_seconds(p, 4 * count * small);
-  seconds("stage: 1", batch_seconds + 2 * all);
-  seconds("stage: 2", batch_seconds + 3 * all);
-  seconds("stage: 2, reduce: last", batch_seconds + 2 * all);
+  seconds("stage: 1", step_seconds + 2 * all);
+  seconds("stage: 2", step_seconds + 3 * all);
+  seconds("stage: 2, reduce: last", step_seconds + 2 * all);
 }
 
 TEST_CASE("a unit that computes nothing takes no time, first or last, in each micro-batch") {
@@ -121,9 +123,9 @@ TEST_CASE("a unit that computes nothing takes no time, first or last, in each mi
     sets[1] = "workload.cost={model: {kind: sizes, layers: [" + layers + "]}}";
     CAPTURE(layers);
     const Result result = run_timing(cluster(p), sets);
-    CHECK(seconds_of_update(result) == doctest::Approx(batch_seconds).epsilon(1e-6));
+    CHECK(seconds_of_update(result) == doctest::Approx(step_seconds).epsilon(1e-6));
     for (const WorkerRecord& worker : result.record.workers)
-      CHECK(worker.split[Phase::compute].seconds() == doctest::Approx(updates * batch_seconds).epsilon(1e-9));
+      CHECK(worker.split[Phase::compute].seconds() == doctest::Approx(updates * step_seconds).epsilon(1e-9));
   }
 }
 
@@ -131,10 +133,10 @@ TEST_CASE("a slow worker delays all, who wait for it idle") {
   const double g = ring_seconds(p, 4 * small);
   const Result result = run_timing(
       cluster(p), sharded("stage: 3", equal(small), {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]"}));
-  check_seconds(result, 2 * batch_seconds + 2 * g);
-  CHECK(result.record.workers[0].split[Phase::compute].seconds() == doctest::Approx(updates * batch_seconds));
+  check_seconds(result, 2 * step_seconds + 2 * g);
+  CHECK(result.record.workers[0].split[Phase::compute].seconds() == doctest::Approx(updates * step_seconds));
   // Of each unit but what moves meanwhile, it waits for a rank, not for bytes.
-  CHECK(result.record.workers[0].split[Phase::idle].seconds() > 0.5 * updates * batch_seconds);
+  CHECK(result.record.workers[0].split[Phase::idle].seconds() > 0.5 * updates * step_seconds);
   CHECK(result.record.workers[3].split[Phase::idle].seconds() < 1e-6);
 }
 
@@ -153,21 +155,21 @@ TEST_CASE("traffic on a link shares it with gathers and reductions") {
   const Result result = run_timing(
       cluster(p), sharded("stage: 3", equal(small), {"cluster.network.background=[{from: worker/0, to: worker/1, on: 1000s, off: 1s}]"}));
   REQUIRE(slow > fast);
-  check_seconds(result, slow + batch_seconds + slow);
+  check_seconds(result, slow + step_seconds + slow);
 }
 
 TEST_CASE("HSDP: shards are all-reduced between hosts behind their reduction") {
   // Inside a host moves take no time; between two hosts an all-reduce of a quarter of a unit by each of four pairs, over one card each way:
   // as one flow each, four at once.
   const double between = 2 * alpha + 4 * 2 * 0.5 * 4 * small / 4 / bandwidth;
-  check_seconds(run_timing(cluster(8), sharded("stage: 3, across: host", equal(small), on_hosts())), batch_seconds + between);
+  check_seconds(run_timing(cluster(8), sharded("stage: 3, across: host", equal(small), on_hosts())), step_seconds + between);
 }
 
 TEST_CASE("a worker steps on its shard") {
   // 4 bytes a parameter at 100 MB/s.
   const double step = 4 * count * small / 100e6, g = ring_seconds(p, 4 * small);
   const Sets update = {"devices.node.update=100MB/s"};
-  check_seconds(run_timing(cluster(p), sharded("stage: 3", equal(small), update)), 2 * g + batch_seconds + step / p);
+  check_seconds(run_timing(cluster(p), sharded("stage: 3", equal(small), update)), 2 * g + step_seconds + step / p);
   const double hosts = seconds_of_update(run_timing(cluster(8), sharded("stage: 3, across: host", equal(small), on_hosts())));
   Sets both = on_hosts();
   both.push_back(update.front());
@@ -175,7 +177,7 @@ TEST_CASE("a worker steps on its shard") {
 }
 
 TEST_CASE("numbers that a step needs of all shards: an all-reduce of one for a clipped norm, of one a tensor for lars, of a flag") {
-  const double g = ring_seconds(p, 4 * small), without = 2 * g + batch_seconds;
+  const double g = ring_seconds(p, 4 * small), without = 2 * g + step_seconds;
   const auto all_reduce = [](double bytes) { return 2 * ((p - 1) * alpha + (p - 1.0) / p * bytes / bandwidth); };
   const auto extra = [&](const Sets& sets) { return seconds_of_update(run_timing(cluster(p), sharded("stage: 3", equal(small), sets))); };
   CHECK(extra({"training.clip=1"}) - without == doctest::Approx(all_reduce(4)).epsilon(1e-4));
@@ -190,7 +192,7 @@ TEST_CASE("muon steps on whole matrices: the largest share binds") {
   const auto step_of = [](const std::vector<double>& units) {
     const Sets muon = {"training.optimizer={kind: muon, learning_rate: 0.1, adamw_learning_rate: 0.01}",
                        "cluster.network.link={bandwidth: 1000GB/s, latency: 0s}", "devices.node.update=100MB/s"};
-    return seconds_of_update(run_timing(cluster(2), sharded("stage: 1", units, muon))) - batch_seconds;
+    return seconds_of_update(run_timing(cluster(2), sharded("stage: 1", units, muon))) - step_seconds;
   };
   CHECK(step_of({360'000, 120'000, 120'000, 120'000}) == doctest::Approx(4 * 360'000 / 100e6).epsilon(1e-3));
   CHECK(step_of({480'000, 120'000, 120'000}) == doctest::Approx(4 * 480'000 / 100e6).epsilon(1e-3));
@@ -199,11 +201,13 @@ TEST_CASE("muon steps on whole matrices: the largest share binds") {
 TEST_CASE("the price of being distributed is in the last slice") {
   const double g = ring_seconds(p, 4 * small);
   check_seconds(run_timing(cluster(p), sharded("stage: 3", equal(small), {}, "algorithm: ring, per_step: 10ms")),
-                2 * g + batch_seconds + 0.01);
+                2 * g + step_seconds + 0.01);
 }
 
 TEST_CASE("with auto each collective has the algorithm that is fastest for its size") {
   const Result result = run_timing(cluster(8), sharded("stage: 3", equal(8), {}, "algorithm: auto"));
   // Three rounds where a ring has seven.
-  CHECK(seconds_of_update(result) < batch_seconds + 2 * 7 * alpha);
+  CHECK(seconds_of_update(result) < step_seconds + 2 * 7 * alpha);
 }
+
+}  // namespace sharding_times_test

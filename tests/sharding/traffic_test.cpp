@@ -1,6 +1,8 @@
 // Bytes that workers send whose states are shared, by stage.
 #include "tests/sharding/shared_states.hpp"
 
+namespace sharding_traffic_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -146,3 +148,5 @@ TEST_CASE("units: blocks by their names, layers, and layers joined up to a size"
   CHECK(gathered_last(", units: 90B", encoder) == 16);  // of three and two
   CHECK(gathered_last("", {"a", "b", "c"}) == 8);
 }
+
+}  // namespace sharding_traffic_test

@@ -2,6 +2,8 @@
 #include "tests/sharding/shared_states.hpp"
 #include "tests/support/text.hpp"
 
+namespace sharding_weights_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -99,3 +101,5 @@ TEST_CASE("stage 3 ignores buckets") {
   CHECK(without.record.end == with_buckets.record.end);
   CHECK(without.record.bytes_sent == with_buckets.record.bytes_sent);
 }
+
+}  // namespace sharding_weights_test

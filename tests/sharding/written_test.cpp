@@ -4,6 +4,8 @@
 #include "tests/sharding/shared_states.hpp"
 #include "tests/support/text.hpp"
 
+namespace sharding_written_test {
+
 using namespace straggler;
 using namespace straggler::test;
 
@@ -75,3 +77,5 @@ TEST_CASE("one worker, one host, and bytes without layers are a warning") {
   check_warned(warned("stage: 3", {"workload.cost={bytes: 1MB}"}), "workload.cost.bytes has no layers");
   CHECK(warned("stage: 1", {"workload.cost={bytes: 1MB}"}).empty());
 }
+
+}  // namespace sharding_written_test
