@@ -23,7 +23,7 @@ class Failures final : private Event {
   /// Both outlive this.
   Failures(const SimulatedRun& run, Membership& membership) : run_(run), membership_(membership) {}
   void begin();
-  /// The first unit whose links carry nothing any more, since when, and how many more units there are, as a clause; empty: there is none.
+  /// The unit whose links stopped for good first, since when, and how many others did, as a clause. Empty if none did.
   std::string cut_off() const;
 
  private:

@@ -50,7 +50,7 @@ TEST_CASE("threads share a batch of samples with many places, for which one thre
     options.threads = threads;
     options.seed = 3;
     world.executor = std::make_unique<Executor>(world.lineage, world.model, world.data, world.partition, world.naive, options);
-    world.model.meeting = threads;  // calls wait until so many have begun
+    world.model.meeting = threads;  // the first calls wait until one of each thread has begun
     std::vector<Batch> batches;
     for (std::uint32_t worker = 0; worker < 16; ++worker) batches.push_back(batch(worker, 0, 4));
     values[threads / 4] = world.value(world.lineage.mean_gradient(world.lineage.initial(), batches));
