@@ -371,19 +371,17 @@ void Arithmetic::lanes_in_turn(const Formula& formula, InputValues inputs, const
   const std::size_t count = lanes(formula);
   if (row_floats_ > 0) {
     for (std::size_t i = 0; i < count; ++i) lane(formula, inputs, i, buffers[i], scratch);
-    return add_lanes(inputs, buffers, scratch);
+    return add_lanes(buffers, scratch);
   }
-  const std::array<float, 2> whole = {1.0f, 1.0f};
-  const std::array<const float*, 2> terms = {buffers[0], buffers[1]};
   lane(formula, inputs, 0, buffers[0], scratch);
   for (std::size_t i = 1; i < count; ++i) {
     lane(formula, inputs, i, buffers[1], scratch);
-    kernels_.weighted_sum(model_length_, terms.size(), terms.data(), whole.data(), buffers[0]);
+    add_lanes({buffers[0], buffers[1]}, scratch);
   }
   finish(inputs.front().floats, buffers.front());
 }
 
-void Arithmetic::add_lanes(InputValues inputs, const std::vector<float*>& lanes, Scratch& scratch) const {
+void Arithmetic::add_lanes(const std::vector<float*>& lanes, Scratch& scratch) const {
   if (row_floats_ > 0) {
     static const ElementwiseEntry& sum = Registry<ElementwiseEntry>::instance().at(rules::weighted_mean.name);
     std::vector<SparseRows> rows;
@@ -393,7 +391,6 @@ void Arithmetic::add_lanes(InputValues inputs, const std::vector<float*>& lanes,
   scratch.operands.assign(lanes.begin(), lanes.end());
   scratch.scale.assign(lanes.size(), 1.0f);
   kernels_.weighted_sum(model_length_, lanes.size(), scratch.operands.data(), scratch.scale.data(), lanes.front());
-  finish(inputs.front().floats, lanes.front());
 }
 
 double Arithmetic::loss(const float* weights, const DataSplit& split, std::size_t first, std::size_t rows, std::uint64_t& correct,

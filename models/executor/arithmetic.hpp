@@ -130,8 +130,8 @@ class Arithmetic {
   /// Evaluates all lanes on one thread, and reduces them to the gradient in the first buffer. Of dense gradients two buffers are enough, of
   /// sparse ones each lane needs its own.
   void lanes_in_turn(const Formula& formula, InputValues inputs, const std::vector<float*>& buffers, Scratch& scratch) const;
-  /// Reduces the lanes to the gradient: adds all others to the first, in order.
-  void add_lanes(InputValues inputs, const std::vector<float*>& lanes, Scratch& scratch) const;
+  /// Adds lanes to the first of them, in order: of dense gradients some at a time, of sparse ones all at once.
+  void add_lanes(const std::vector<float*>& lanes, Scratch& scratch) const;
   /// Σ loss and number of correct rows over `rows` samples of a data split.
   double loss(const float* weights, const DataSplit& split, std::size_t first, std::size_t rows, std::uint64_t& correct,
               Scratch& scratch) const;

@@ -118,7 +118,7 @@ bool later(const Item& a, const Item& b) {
 void GraphJob::add_ready(std::size_t position) {
   const std::size_t lanes = arithmetic_.lanes(plan_[position].formula);
   for (std::size_t lane = 0; lane < lanes; ++lane) add_ready(Item{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(lane)});
-  if (lanes > 1) lanes_[static_cast<std::uint32_t>(position)] = {std::vector<float*>(lanes), lanes};
+  if (lanes > 1) lanes_[static_cast<std::uint32_t>(position)] = {std::vector<float*>(lanes)};
 }
 
 void GraphJob::add_ready(const Item& item) {
@@ -331,17 +331,36 @@ void GraphJob::evaluate(const Item& item, const StepChain& chain, float* buffer,
 
 void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread) {
   Lanes& lanes = lanes_[item.position];
-  lanes.buffers[item.lane] = buffer;
-  if (--lanes.missing == 0) {  // the last lane adds them up
-    Scratch& scratch = resources_.scratch(thread);
-    lock.unlock();
-    arithmetic_.add_lanes(scratch.values, lanes.buffers, scratch);
-    lock.lock();
-    const std::vector<float*> all = std::move(lanes.buffers);
-    lanes_.erase(item.position);
-    for (std::size_t i = 1; i < all.size(); ++i) resources_.give(all[i]);
-    store(item.position, {}, all.front(), arithmetic_.sparse(plan_[item.position].formula, scratch.values));
+  std::vector<float*>& all = lanes.buffers;
+  all[item.lane] = buffer;
+  if (lanes.adding) return;
+  Scratch& scratch = resources_.scratch(thread);
+  const bool sparse = arithmetic_.sparse(plan_[item.position].formula, scratch.values);
+  lanes.adding = true;
+  for (;;) {
+    const auto next = all.begin() + static_cast<std::ptrdiff_t>(lanes.added), end = std::find(next, all.end(), nullptr);
+    if (end == next || (sparse && end != all.end())) break;  // sparse ones are added once all are there
+    std::vector<float*> terms(std::max(next, all.begin() + 1), end);
+    terms.insert(terms.begin(), all.front());
+    if (terms.size() > 1) {
+      lock.unlock();
+      arithmetic_.add_lanes(terms, scratch);
+      lock.lock();
+    }
+    for (std::size_t i = 1; i < terms.size(); ++i) resources_.give(terms[i]);
+    std::fill(std::max(next, all.begin() + 1), end, nullptr);
+    lanes.added = static_cast<std::size_t>(end - all.begin());
   }
+  lanes.adding = false;
+  if (lanes.added < all.size()) return;
+  float* const sum = all.front();
+  if (!sparse) {
+    lock.unlock();
+    arithmetic_.finish(scratch.values.front().floats, sum);
+    lock.lock();
+  }
+  lanes_.erase(item.position);
+  store(item.position, {}, sum, sparse);
 }
 
 void GraphJob::store(std::size_t position, const StepChain& chain, float* buffer, bool sparse) {

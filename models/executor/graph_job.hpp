@@ -39,10 +39,11 @@ class GraphJob final : public Job {
   struct Item {
     std::uint32_t position = 0, lane = 0;
   };
-  /// A large gradient in progress.
+  /// A large gradient in progress. The first buffer is the sum of the lanes `added`.
   struct Lanes {
-    std::vector<float*> buffers;  // null for an unfinished lane
-    std::size_t missing = 0;
+    std::vector<float*> buffers;  // null for a lane that is unfinished or added
+    std::size_t added = 0;
+    bool adding = false;  // by a thread
   };
   /// A gradient that the threads compute together.
   struct Together {
@@ -73,6 +74,7 @@ class GraphJob final : public Job {
   void add_ready(const Item& item);
   void store(const PlannedChain& sent);
   void evaluate(const Item& item, const StepChain& chain, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
+  /// Adds the lanes that are there, in order.
   void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void store(std::size_t position, const StepChain& chain, float* buffer, bool sparse);
   void look_at_pace();
