@@ -66,7 +66,7 @@ function(straggler_together target)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # a file may start to register itself
   foreach(source ${ARGN})
     file(STRINGS ${source} registers REGEX "Register<[A-Za-z]+> (entry|engine|none)[ ({]" LIMIT_COUNT 1)
-    file(STRINGS ${source} namespace REGEX "^namespace straggler::" LIMIT_COUNT 1)
+    file(STRINGS ${source} namespace REGEX "^namespace (straggler::|[a-z_]+_test )" LIMIT_COUNT 1)
     if(registers AND NOT namespace)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
