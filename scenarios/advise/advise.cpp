@@ -148,7 +148,7 @@ class Adviser {
     advice_.file = options_.file;
     advice_.by = options_.by;
     advice_.batch_of_all = blueprint_.plan.batches.total(blueprint_.plan.workers);
-    advice_.holds_waiting = why_no_messages(job()) == measured_words();
+    advice_.holds_waiting = has_given_times(job()) && (!advice_.facts || advice_.facts->exchange);
     advice_.timing_only = options_.run.timing_only || scenario_.workload.data.name == no_data;
     const RunRecord own = trials_.own();
     samples_ = static_cast<double>(own.samples);

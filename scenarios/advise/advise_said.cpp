@@ -165,8 +165,11 @@ std::vector<Said> advise_said(const Advice& advice) {
   std::vector<Said> useless;
   for (const RemedyList list : all_lists)
     for (const AdviceRow* const row : best_of_each(advice, list))
-      if (row->change < worth_a_change) useless.push_back({SaidName{row->name()}});
-  if (!useless.empty()) out.push_back(worded("What would not help: {}; each gains less than 1 %.", joined(useless, " and ")));
+      if (row->change <= -worth_a_change)
+        useless.push_back(worded("{} ({})", SaidName{row->name()}, percent_text(row->change)));
+      else if (row->change < worth_a_change)
+        useless.push_back({SaidName{row->name()}});
+  if (!useless.empty()) out.push_back(worded("What would not help: {}.", joined(useless, " and ")));
   if (advice.holds_waiting)
     out.push_back(Said("Times of all-reduces are measured, and may contain waiting: links, algorithms and buckets are left out."));
   if (advice.noise_scale)

@@ -158,6 +158,7 @@ ImportFacts import_facts(const std::filesystem::path& file) {
     const Json kind = part(each, "kind");
     facts.all_to_all = facts.all_to_all || (kind.is_string() && kind.get<std::string>() == "all_to_all");
   }
+  facts.exchange = part(json, "exchange") != Json(false);
   facts.sharded = !part(json, "sharding").is_null();
   facts.last = last_rank(json, called);
   for (const Json& each : part(json, "parts")) facts.uneven.push_back(uneven_part(each));

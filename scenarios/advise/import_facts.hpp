@@ -35,6 +35,7 @@ struct ImportFacts {
   std::optional<double> step;            // seconds
   std::optional<double> gpu_computing;   // seconds of a step in which rank 0's GPU computes
   std::optional<double> exposed;         // and in which it communicates without computing
+  bool exchange = true;                  // the files tell what the ranks exchange
   bool all_to_all = false;               // model parallel
   bool sharded = false;                  // no rank has weights of its own
   std::optional<LastRank> last;

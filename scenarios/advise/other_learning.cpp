@@ -32,7 +32,7 @@ std::string why_not_own_weights(const AdvisedJob& job) {
 
 /// Where all-reduces were measured, servers are reached over links that are assumed.
 std::string server_note(const AdvisedJob& job) {
-  return why_no_messages(job) == measured_words() ? "messages to a server take what the link of the scenario says, which is assumed" : "";
+  return has_given_times(job) ? "messages to a server take what the link of the scenario says, which is assumed" : "";
 }
 
 /// Every worker's batch, times a factor.

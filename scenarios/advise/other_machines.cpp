@@ -28,12 +28,16 @@ Attempts link(const AdvisedJob& job) {
   return out;
 }
 
+std::string why_not_others(const AdvisedJob& job) {
+  return job.facts && !job.facts->exchange ? why_no_messages(job)
+                                           : "times of all-reduces are measured, and say nothing of another number of workers";
+}
+
 Attempts more_workers(const AdvisedJob& job) {
   Attempt attempt{fmt::format("{} workers", 2 * job.scenario.workers())};
   for (std::size_t g = 0; g < job.scenario.cluster.workers.size(); ++g)
     attempt.sets.push_back(fmt::format("{}.count={}", group_path(g), 2 * job.scenario.cluster.workers[g].count));
-  if (why_no_messages(job) == measured_words())
-    return left_out("times of all-reduces are measured, and say nothing of another number of workers");
+  if (has_given_times(job)) return left_out(why_not_others(job));
   if (job.facts && job.facts->ranks == 1 && job.scenario.workers() == 1) return left_out("what the ranks exchange is not in the files");
   return {{std::move(attempt)}};
 }
@@ -41,8 +45,7 @@ Attempts more_workers(const AdvisedJob& job) {
 Attempts fewer_workers(const AdvisedJob& job) {
   const std::vector<WorkerGroup>& groups = job.scenario.cluster.workers;
   if (job.scenario.workers() < 2) return left_out("there is one worker");
-  if (why_no_messages(job) == measured_words())
-    return left_out("times of all-reduces are measured, and say nothing of another number of workers");
+  if (has_given_times(job)) return left_out(why_not_others(job));
   if (std::ranges::any_of(groups, [](const WorkerGroup& group) { return group.count % 2 != 0; }))
     return left_out("a group with an odd number of workers has no half");
   Attempt attempt{fmt::format("{} workers", job.scenario.workers() / 2)};

@@ -30,10 +30,15 @@ std::vector<std::string> remedy_names() {
   return names;
 }
 
+bool has_given_times(const AdvisedJob& job) {
+  return job.scenario.workers() > 1 && job.blueprint.all_reduce &&
+         job.scenario.cluster.network.collective.algorithm == measured_algorithm;
+}
+
 std::string why_no_messages(const AdvisedJob& job) {
   if (job.scenario.workers() < 2) return "one worker sends nothing";
-  if (job.blueprint.all_reduce && job.scenario.cluster.network.collective.algorithm == measured_algorithm) return measured_words();
-  return {};
+  if (!has_given_times(job)) return {};
+  return job.facts && !job.facts->exchange ? "what the ranks exchange is not in the files" : measured_words();
 }
 
 std::string why_no_all_reduce(const AdvisedJob& job) {

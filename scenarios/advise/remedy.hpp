@@ -57,6 +57,8 @@ Remedy spares_remedy();
 
 /// Attempts of none: why.
 inline Attempts left_out(std::string why) { return {{}, std::move(why)}; }
+/// Whether all-reduces take the times that an import found, or none where it found none.
+bool has_given_times(const AdvisedJob& job);
 /// Why messages, links and all-reduces cannot be changed here; empty: they can.
 std::string why_no_messages(const AdvisedJob& job);
 /// The same of the all-reduce alone.

@@ -224,7 +224,7 @@ void add_server_replacement(const AdvisedJob& job, Attempts& out) {
 
 /// What one rank's trace leaves open: times of its all-reduces hold its waiting for others.
 void add_waiting_bound(const AdvisedJob& job, Attempts& out) {
-  if (!job.facts || job.facts->ranks != 1 || why_no_messages(job) != measured_words()) return;
+  if (!job.facts || job.facts->ranks != 1 || !has_given_times(job)) return;
   Attempt bound{"the rank that is waited for"};
   bound.bound = without({Cause::collectives}, job.scenario, job.blueprint);
   bound.note =

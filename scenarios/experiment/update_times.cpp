@@ -43,7 +43,9 @@ RunRecord timed(const Scenario& scenario, const WhatIf& what_if, Deadline& deadl
   options.timing_only = true;
   options.what_if = what_if;
   try {
-    RunRecord record = Experiment(scenario, options).run(nullptr, &deadline);
+    RunRecord record;
+    record.outcome = Outcome::interrupted;
+    if (!deadline.interrupted()) record = Experiment(scenario, options).run(nullptr, &deadline);
     if (record.outcome == Outcome::interrupted)
       throw NotTimed(fmt::format("the first {} take this machine more than {}",
                                  readable_count(static_cast<std::uint64_t>(*scenario.training.stop.updates)),

@@ -354,6 +354,7 @@ class Seconds {
     job_.assumed.emplace_back(assumed);
     job_.assumed.emplace_back("a third of computing is forward; what is exchanged takes no time of its own");
     job_.missing.emplace_back("what the ranks exchange: the table has times alone");
+    job_.facts["exchange"] = false;
     TimedBucket bucket;
     bucket.seconds = 0;
     job_.buckets = {bucket};

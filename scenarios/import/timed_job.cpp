@@ -117,7 +117,10 @@ class Writer {
       unknown = unknown || !bucket.elements || *bucket.elements < 1;
     }
     if (width_ != 2) width_ = 4;
-    if (unknown) job_.assumed.push_back("buckets of 25 MiB where their bytes are missing: their times are measured, whatever they hold");
+    const bool timed = std::ranges::any_of(job_.buckets, [](const TimedBucket& bucket) { return bucket.seconds > 0; });
+    if (unknown)
+      job_.assumed.push_back(timed ? "buckets of 25 MiB where their bytes are missing: their times are measured, whatever they hold"
+                                   : "a message of 26.2 MB, whose all-reduce takes no time");
     double extra = 0;  // so that each has its own time
     for (const TimedBucket& bucket : job_.buckets) {
       const bool known = bucket.elements && *bucket.elements >= 1;

@@ -142,8 +142,9 @@ bool binds_updates(Cause cause) {
   return std::ranges::find(binding, cause) != binding.end();
 }
 
-/// The causes' savings an update, as `explain` has those of a run.
-Explained savings(const Scenario& scenario, const Blueprint& blueprint, double seconds, double most_wall_seconds) {
+/// The causes' savings an update, as `explain` has those of a run. `untold`: causes whose runs were not timed.
+Explained savings(const Scenario& scenario, const Blueprint& blueprint, double seconds, double most_wall_seconds,
+                  std::vector<Cause>& untold) {
   Explained out;
   out.timing_only = true;
   for (const Intervention& each : interventions(scenario, blueprint, true)) {
@@ -153,8 +154,10 @@ Explained savings(const Scenario& scenario, const Blueprint& blueprint, double s
     std::optional<TimedUpdates> runs;
     if (each.cause == Cause::nothing)
       row.figures.emplace().simulated_seconds = seconds;
-    else if (binds_updates(each.cause) && each.absent.empty() && each.refused.empty())
+    else if (binds_updates(each.cause) && each.absent.empty() && each.refused.empty()) {
       runs = timed_if_possible(each.setting.scenario, each.setting.what_if, most_wall_seconds);
+      if (!runs) untold.push_back(each.cause);
+    }
     if (runs && runs->seconds() > 0) {
       row.figures.emplace().simulated_seconds = runs->seconds();
       row.seconds_saved = seconds - runs->seconds();
@@ -193,7 +196,7 @@ void set_times(const Scenario& scenario, const TimedUpdates& runs, UpdateParts& 
 
 }  // namespace
 
-UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds) {
+UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds, double most_without_a_cause) {
   UpdateParts out;
   TimedUpdates runs;
   try {
@@ -215,7 +218,7 @@ UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds) {
   const double median = alone[median_of(alone)];
   for (std::size_t group = 0; group < blueprint.first_of_group.size(); ++group)
     if (alone[static_cast<std::size_t>(blueprint.first_of_group[group])] > 1.01 * median) out.slow_groups.push_back(group);
-  const Explained explained = savings(scenario, blueprint, out.seconds, most_wall_seconds);
+  const Explained explained = savings(scenario, blueprint, out.seconds, most_without_a_cause, out.untold);
   if (const CauseRow* const first = bottleneck(explained)) {
     out.bound = first->cause;
     out.without = first->figures->simulated_seconds;
@@ -255,11 +258,17 @@ std::string parts_text(const Scenario& scenario, const UpdateParts& parts) {
 }
 
 std::string bound_text(const Scenario& scenario, const UpdateParts& parts) {
+  std::vector<std::string> others;
+  for (const Cause cause : parts.untold) others.push_back(label_of(cause));
+  if (parts.bound == Cause::nothing && !others.empty())
+    return fmt::format("not known: what {} cost{} was not timed (this machine is slow or busy); explain tells", listed(others),
+                       others.size() == 1 ? "s" : "");
   if (parts.bound == Cause::nothing) return fmt::format("computing: no other cause costs {:.0f} % of an update", 100 * bottleneck_share);
   std::string who;
   if (parts.bound == Cause::slow_workers && !parts.slow_groups.empty()) who = ": " + WorkerNames(scenario).groups(parts.slow_groups);
-  return fmt::format("{}{}; an update would take {} {}{}", label_of(parts.bound), who, readable_seconds(parts.without),
-                     words_of(parts.bound), parts.busiest_link.empty() ? "" : "; the busiest link is " + parts.busiest_link);
+  return fmt::format("{}{}; an update would take {} {}{}{}", label_of(parts.bound), who, readable_seconds(parts.without),
+                     words_of(parts.bound), parts.busiest_link.empty() ? "" : "; the busiest link is " + parts.busiest_link,
+                     others.empty() ? "" : "; not timed: what " + listed(others) + (others.size() == 1 ? " costs" : " cost"));
 }
 
 }  // namespace straggler

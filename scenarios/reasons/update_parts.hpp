@@ -28,12 +28,13 @@ struct UpdateParts {
   Cause bound = Cause::nothing;          // the most expensive cause; `nothing`: computing
   std::vector<std::size_t> slow_groups;  // whose batches take longer than the median worker's
   double without = 0;                    // an update without that cause
+  std::vector<Cause> untold;             // what the update would take without them was not timed
   std::string busiest_link;              // link_words() of it, where the network is that cause
 };
 
 /// There is no time where no update comes, where the run fails, and where it takes too long to be worth it here (more than 4,096 workers,
-/// or the seconds of wall-clock time that a run may take). Throws ScenarioErrors.
-UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds = 0.5);
+/// or the seconds of wall-clock time that a run may take, and one without a cause). Throws ScenarioErrors.
+UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds = 0.5, double most_without_a_cause = 0.5);
 
 /// Whether both halves of the updates took as long, within 10 %.
 bool is_steady(const UpdateParts& parts);
@@ -41,7 +42,8 @@ bool is_steady(const UpdateParts& parts);
 /// "takes about 286 ms, the mean of updates 23 to 46: 275 ms computing (worker 6, the slowest of 8), 11 ms communicating".
 std::string parts_text(const Scenario& scenario, const UpdateParts& parts);
 /// "slow workers: workers 6 and 7 (3x slower); 91.7 ms with all workers as fast as the median one"; "bandwidth; 1.94 ms with unlimited
-/// bandwidth; the busiest link is server/0:up, 98.9 % of its capacity". ASCII, no end of a line.
+/// bandwidth; the busiest link is server/0:up, 98.9 % of its capacity"; "not known: ..." where a cause that was not timed may be it. ASCII,
+/// no end of a line.
 std::string bound_text(const Scenario& scenario, const UpdateParts& parts);
 
 }  // namespace straggler

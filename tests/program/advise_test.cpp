@@ -1,6 +1,8 @@
 // `straggler advise`: its table, on scenarios and on folders of imports, and what it refuses.
 #include <doctest/doctest.h>
 
+#include <regex>
+
 #include "tests/program/workplace.hpp"
 
 namespace straggler::test {
@@ -58,6 +60,18 @@ TEST_CASE("advise takes the folder of an import: a slow rank, and a table that t
   CHECK(done.code == 0);
   CHECK(done.out.find("First, replace_slow (worker 1 (rank1)): +50 % samples per second, an update takes 1 s instead of 1.5 s.\n") !=
         std::string::npos);
+  // The table tells nothing of the exchange, so nothing is said to be measured; what loses is told from what does not help.
+  CHECK(done.out.find("all-reduces are measured") == std::string::npos);
+  CHECK(done.out.find("their times are measured") == std::string::npos);
+  CHECK(done.out.find("Missing: what the ranks exchange") != std::string::npos);
+  CHECK(done.out.find("What would not help: batch, accumulate and local_steps.\n") != std::string::npos);
+  // Each import's folder has its advice, whatever the name in its scenario is.
+  CHECK(done.out.find("results in results/job-advise\n") != std::string::npos);
+  place.write("three.csv", "rank,step,seconds\n0,1,1.0\n1,1,1.4\n2,1,1.0\n");
+  const auto other = place.shell("straggler import three.csv --out other-import && straggler advise other-import/");
+  REQUIRE(other.code == 0);
+  CHECK(std::regex_search(other.out, std::regex(R"(What would not help: .*wait_for_k \(-7\.6 %\)\.)")));
+  CHECK(place.files("results/other-advise").contains("advise.csv"));
   CHECK(done.out.find("Slow workers bind") != std::string::npos);
   place.write("figures/import.json", R"({"format": "ranks", "waits_s": [13.3, 8.8, 0.0, 4.6], "collectives": [], "missing": ["a job"]})");
   const auto figures = place.shell("straggler advise figures");
@@ -83,7 +97,7 @@ TEST_CASE("advise takes the folder of an import: a slow rank, and a table that t
   says(".", "holds no scenario.yaml and no import.json");
   says("job --by time", "the scenario has no data");
   CHECK(place.shell("straggler advise job --only \"replace_slow, batch\"").code == 0);
-  CHECK(place.shell("straggler advise job --only overlap,bucket").out.find("No remedy can be tried here: overlap: times of") !=
+  CHECK(place.shell("straggler advise job --only overlap,bucket").out.find("No remedy can be tried here: overlap: what the ranks exchange") !=
         std::string::npos);
 }
 

@@ -28,7 +28,7 @@ namespace {
 po::options_description advise_options() {
   po::options_description options("Options", help_width);
   auto add = options.add_options();
-  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-advise)");
+  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-advise; NAME: the scenario's, or an import's folder)");
   add("only", po::value<std::string>()->value_name("NAMES"), "tries these remedies alone, as --only overlap,bucket");
   add("by", po::value<std::string>()->value_name("WHAT"),
       "rate: each list by samples per second (default); time: all together by the time "
@@ -116,6 +116,15 @@ Scenario read_job(const Arguments& arguments, const fs::path& file) {
   }
 }
 
+/// Of the advice on a scenario of this name: results/NAME-advise. An import's folder may have a name of its own, as its scenario has not.
+fs::path usual_folder(const GivenJob& job, const std::string& name) {
+  std::string word = name;
+  if (job.imported) word = fs::absolute(*job.imported).lexically_normal().parent_path().filename().string();
+  const std::string_view end = "-import";
+  if (word.size() > end.size() && word.ends_with(end)) word.resize(word.size() - end.size());
+  return fs::path("results") / (word + "-advise");
+}
+
 int execute_advise(const std::vector<std::string>& given) {
   Arguments arguments(advise_command, advise_options());
   if (!arguments.parse(given, 1, 1)) return Exit::done;
@@ -124,7 +133,7 @@ int execute_advise(const std::vector<std::string>& given) {
   if (job.imported && !fs::exists(job.scenario, error)) return advise_files(arguments, *job.imported);
   const ReadWith read = [&](const std::vector<std::string>& sets) { return read_given_scenario(arguments, job.scenario, sets); };
   const std::string name = read_job(arguments, job.scenario).name;
-  const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (name + "-advise");
+  const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : usual_folder(job, name);
   refuse_foreign(arguments, out);
   AdviseOptions options;
   options.run.timing_only = arguments.flag("timing-only");
