@@ -83,31 +83,35 @@ std::optional<std::string> coarse_evaluations(const RaceOutcome& outcome) {
   const Finish& finish = outcome.finishes.front();
   if (finish.accuracy == 0) return std::nullopt;
   double most = much, apart = 0;
+  bool each_update = false;
   std::string whose;
   for (std::size_t i = 0; i < outcome.runs.size(); ++i) {
     double seconds = 0, gaps = 0;
-    std::size_t reached = 0;
+    std::size_t reached = 0, after_each = 0;
     for (const StudyRun& run : outcome.runs[i]) {
       const RunSketch sketch = read_sketch(run.sketch);
       const auto row = std::ranges::find(sketch.thresholds, finish.accuracy, &ThresholdResult::threshold);
-      if (row == sketch.thresholds.end() || !row->seconds || sketch.evaluations > most_sketched) continue;
-      double before = 0;
-      for (const SketchPoint& point : sketch.curve)
-        if (point.time_s < *row->seconds) before = point.time_s;
+      if (row == sketch.thresholds.end() || !row->seconds || !row->updates || sketch.evaluations > most_sketched) continue;
+      SketchPoint before;
+      for (const SketchPoint& point : sketch.curve)  // its times are rounded, its updates are not
+        if (point.update < *row->updates) before = point;
       seconds += *row->seconds;
-      gaps += *row->seconds - before;
+      gaps += *row->seconds - before.time_s;
+      after_each += before.update + 1 == *row->updates ? 1 : 0;
       ++reached;
     }
     if (reached == 0 || gaps <= most * seconds) continue;
     most = gaps / seconds;
     apart = gaps / static_cast<double>(reached);
+    each_update = after_each == reached;
     whose = outcome.entrants[i].label;
   }
   if (whose.empty()) return std::nullopt;
   return fmt::format(
-      "evaluations of {} are {} apart at {}, {} of its time to it, which may be that much too long; write a shorter "
-      "training.evaluate.every",
-      whose, readable_seconds(apart), finish.name, readable_share(most));
+      "evaluations of {} are {} apart at {}, {} of its time to it, which may be that much too long; {}", whose, readable_seconds(apart),
+      finish.name, readable_share(most),
+      each_update ? "an update takes as long, so let one hold less work (fewer local steps, a smaller batch)"
+                  : "write a shorter training.evaluate.every");
 }
 
 }  // namespace

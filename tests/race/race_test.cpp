@@ -11,6 +11,7 @@
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/training/scheme.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/scenarios.hpp"
@@ -121,6 +122,31 @@ TEST_CASE("a race whose evaluations are far apart says how late the finish may b
   CHECK(
       coarse.find(" apart at 0.6, 100.0 % of its time to it, which may be that much too long; write a shorter training.evaluate.every\n") !=
       std::string::npos);
+}
+
+TEST_CASE("evaluations as far apart as updates ask for shorter updates, and tell the distance however long its decimals are") {
+  std::string text = scenario;
+  const auto put = [&](const std::string& old, const std::string& now) { text.replace(text.find(old), old.size(), now); };
+  put("{affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}", "{affine: {per_sample: 1.23456789ms}}");
+  put("every: {epochs: 0.5}", "every: {updates: 1}");
+  put("thresholds: [0.6, 0.8]", "thresholds: [0.6]");
+  put("samples: 800,", "samples: 900,");  // 30 batches on each of three workers
+  Track place("fedavg", text);
+  place.race.entrants = {entrant_of_yaml("rounds: {training.scheme: {kind: fedavg, local_epochs: 8}}")};
+  place.race.seeds = 4;
+  const Raced raced = place.run();
+  const RunSketch sketch = read_sketch(raced.outcome.runs.front().front().sketch);
+  REQUIRE(sketch.curve.size() > 2);
+  const double round = sketch.curve[1].time_s;  // and so each
+  CHECK(round == doctest::Approx(8 * 300 * 1.23456789e-3).epsilon(0.01));
+  CHECK(sketch.curve[2].time_s == doctest::Approx(2 * round).epsilon(0.001));
+  const ThresholdResult& there = sketch.thresholds.front();
+  CHECK(sketch.curve[static_cast<std::size_t>(*there.updates)].time_s < *there.seconds);  // rounded down
+  std::string all;
+  for (const std::string& warning : raced.outcome.warnings()) all += warning + "\n";
+  CAPTURE(all);
+  CHECK(all.find("evaluations of rounds are " + readable_seconds(round) + " apart at 0.6") != std::string::npos);
+  CHECK(all.find("an update takes as long, so let one hold less work") != std::string::npos);
 }
 
 TEST_CASE("timing alone without randomness: one run of each, and no test of what is certain") {
