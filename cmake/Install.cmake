@@ -10,6 +10,10 @@ install(FILES scenarios/quickstart.yaml DESTINATION ${shared_files}/scenarios CO
 install(FILES build/page/straggler.html DESTINATION ${shared_files} COMPONENT straggler OPTIONAL)  # tools/page/build
 install(PROGRAMS tools/quickstart DESTINATION ${shared_files} COMPONENT straggler)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT straggler)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT straggler)
+install(CODE "file(RELATIVE_PATH scenarios /${CMAKE_INSTALL_DOCDIR} /${shared_files}/scenarios)  # as links of the documentation say it
+  file(CREATE_LINK \"\${scenarios}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/scenarios\" SYMBOLIC)"
+  COMPONENT straggler)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT straggler)
 if(TARGET straggler_fmt_archive)  # the program holds these libraries, whose licences ask for their text; Boost's and zlib's do not
   foreach(library yaml-cpp fmt deflate)

@@ -25,7 +25,7 @@ fs::path page_file() {
   std::error_code ignored;
   for (const char* const folder : {"../share/straggler", "../../page"})
     if (const fs::path file = (own / folder / page_name).lexically_normal(); fs::is_regular_file(file, ignored)) return fs::canonical(file);
-  throw Refusal(fmt::format("{}: the page is not here; tools/page/build makes it, and packages and archives have it",
+  throw Refusal(fmt::format("{}: the page is not here; tools/page/build makes it before a package or an archive is built",
                             (own / "../share/straggler" / page_name).lexically_normal().string()));
 }
 
