@@ -33,6 +33,18 @@ std::string unknown_layer(const std::string& name, const std::vector<std::string
   return "unknown layer " + in_quotes(name) + "; write " + std::string(other->second);
 }
 
+/// And its keys.
+constexpr std::pair<std::string_view, std::string_view> other_keys[] = {
+    {"kernel", "window"},    {"kernel_size", "window"}, {"size", "window"},    {"pool_size", "window"},
+    {"filters", "channels"}, {"padding", "pad"},        {"strides", "stride"}, {"num_heads", "heads"}};
+
+std::string unknown_key(const std::string& layer, const std::string& name, const std::vector<std::string>& known) {
+  const auto other = std::ranges::find(other_keys, name, &std::pair<std::string_view, std::string_view>::first);
+  if (other == std::end(other_keys) || std::ranges::find(known, other->second) == known.end())
+    return unknown_name("key of " + layer, name, known);
+  return "unknown key of " + layer + " " + in_quotes(name) + "; did you mean " + in_quotes(std::string(other->second)) + "?";
+}
+
 class ListReader {
  public:
   explicit ListReader(const LayerListInput& input) : input_(input), build_(input.shape) {}
@@ -242,7 +254,7 @@ class ListReader {
     known.insert(known.end(), {"from", "name"});
     for (const std::string& key : line.whole.keys)
       if (key != line.kind && std::find(known.begin(), known.end(), key) == known.end())
-        refuse(line.path + "." + key, unknown_name("key of " + line.kind, key, known));
+        refuse(line.path + "." + key, unknown_key(line.kind, key, known));
   }
 
   /// The layers named in `from`, or the line before.

@@ -31,8 +31,7 @@ std::vector<std::string> remedy_names() {
 }
 
 bool has_given_times(const AdvisedJob& job) {
-  return job.scenario.workers() > 1 && job.blueprint.all_reduce &&
-         job.scenario.cluster.network.collective.algorithm == measured_algorithm;
+  return job.scenario.workers() > 1 && job.blueprint.all_reduce && job.scenario.cluster.network.collective.algorithm == measured_algorithm;
 }
 
 std::string why_no_messages(const AdvisedJob& job) {

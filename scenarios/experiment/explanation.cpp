@@ -185,6 +185,13 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
     out.warnings.push_back("topology file gives the bandwidth and latency of every cable: the links of workers and servers are not used");
   if (const ServerSpec& servers = scenario.cluster.servers; servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server" + hosts_of_idle(servers));
+  for (std::size_t i = 0; i < scenario.cluster.faults.size(); ++i)
+    if (const FaultSpec& fault = scenario.cluster.faults[i];
+        fault.every.name == "constant" && fault.of == UnitKind::worker && scenario.workers() > 1)
+      out.warnings.push_back(fmt::format(
+          "cluster.faults[{}].every is the same time for every worker, so all are hit at the same moment; write {{kind: exponential, mean: "
+          "{}}} for failures at random moments",
+          i, format_quantity(fault.every.parameters.number("mean"), Dimension::time)));
   if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
     out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
   const CollectiveSpec& collective = scenario.cluster.network.collective;

@@ -107,11 +107,10 @@ std::optional<std::string> coarse_evaluations(const RaceOutcome& outcome) {
     whose = outcome.entrants[i].label;
   }
   if (whose.empty()) return std::nullopt;
-  return fmt::format(
-      "evaluations of {} are {} apart at {}, {} of its time to it, which may be that much too long; {}", whose, readable_seconds(apart),
-      finish.name, readable_share(most),
-      each_update ? "an update takes as long, so let one hold less work (fewer local steps, a smaller batch)"
-                  : "write a shorter training.evaluate.every");
+  return fmt::format("evaluations of {} are {} apart at {}, {} of its time to it, which may be that much too long; {}", whose,
+                     readable_seconds(apart), finish.name, readable_share(most),
+                     each_update ? "an update takes as long, so let one hold less work (fewer local steps, a smaller batch)"
+                                 : "write a shorter training.evaluate.every");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ class Table {
     add("staleness, max", [](const RunResult& run) { return shown(run.staleness_max, readable_number); });
     add("bytes sent", [](const RunResult& run) { return readable_bytes(run.bytes_sent); });
     if (std::ranges::any_of(comparison.runs, [](const RunResult& run) { return run.compression_ratio.has_value(); }))
-      add("bytes saved by compression",
+      add("bytes saved in messages",
           [](const RunResult& run) { return shown(run.compression_ratio, [](double ratio) { return readable_share(1 - 1 / ratio); }); });
     add("final test accuracy", [](const RunResult& run) { return shown(run.final_test_accuracy, readable_score); });
     const auto perplexity_of = [](const RunResult& run) { return scalar_of(run.summary, "final_test_perplexity").number(); };

@@ -145,4 +145,20 @@ TEST_CASE("fault processes: right ones in odd places") {
   CHECK(refusal("{kind: random, of: worker, every: never}").empty());
 }
 
+TEST_CASE("a time between failures that is no law hits all workers at once, which check tells") {
+  const auto warned = [](const std::string& faults, int workers = 4) {
+    const Scenario scenario = read_scenario_text(cluster(workers), "test.yaml", {"cluster.faults=[" + faults + "]"});
+    std::string all;
+    for (const std::string& warning : Experiment(scenario, {}).explain().warnings) all += warning + "\n";
+    return all;
+  };
+  const std::string says =
+      "cluster.faults[0].every is the same time for every worker, so all are hit at the same moment; write {kind: "
+      "exponential, mean: 1200s} for failures at random moments\n";
+  CHECK(warned("{kind: random, of: worker, every: 20min, repair: 2min}").find(says) != std::string::npos);
+  CHECK(warned("{kind: random, of: worker, every: 20min, repair: 2min}", 1).find("same moment") == std::string::npos);
+  CHECK(warned("{kind: random, of: worker, every: {kind: exponential, mean: 20min}, repair: 2min}").find("same moment") ==
+        std::string::npos);
+}
+
 }  // namespace fault_processes_test

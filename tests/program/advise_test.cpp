@@ -97,8 +97,9 @@ TEST_CASE("advise takes the folder of an import: a slow rank, and a table that t
   says(".", "holds no scenario.yaml and no import.json");
   says("job --by time", "the scenario has no data");
   CHECK(place.shell("straggler advise job --only \"replace_slow, batch\"").code == 0);
-  CHECK(place.shell("straggler advise job --only overlap,bucket").out.find("No remedy can be tried here: overlap: what the ranks exchange") !=
-        std::string::npos);
+  CHECK(
+      place.shell("straggler advise job --only overlap,bucket").out.find("No remedy can be tried here: overlap: what the ranks exchange") !=
+      std::string::npos);
 }
 
 }  // namespace

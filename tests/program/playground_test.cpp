@@ -18,7 +18,8 @@ TEST_CASE("playground: without its page one line says how to make it; with it, -
   const auto missing = place.shell(own + " --path");
   CHECK(missing.code == 2);
   CHECK(missing.out.empty());
-  CHECK(missing.err == "straggler: " + page + ": the page is not here; tools/page/build makes it before a package or an archive is built\n");
+  CHECK(missing.err ==
+        "straggler: " + page + ": the page is not here; tools/page/build makes it before a package or an archive is built\n");
 
   place.write("share/straggler/straggler.html", "<p>here</p>");
   const auto path = place.shell(own + " --path");

@@ -207,6 +207,8 @@ TEST_CASE("lines that are no layers") {
   CHECK(has(refusal(list({map({{"linear", word("clases")}})})), "or classes"));
   CHECK(!has(refusal(list({map({{"conv", word("8")}, {"stride", word("0")}})})), "or classes"));
   CHECK(has(refusal(list({map({{"dense", word("8")}})})), "layers[0]: unknown layer 'dense'; write linear"));
+  CHECK(has(refusal(list({map({{"conv", word("8")}, {"kernel", word("3")}})})),
+            "layers[0].kernel: unknown key of conv 'kernel'; did you mean 'window'?"));
   Nested quoted = word("32");
   quoted.quoted = true;
   CHECK(has(refusal(list({map({{"linear", quoted}})})), "layers[0].linear: is text in quotes; write a whole number without quotes"));

@@ -28,7 +28,8 @@ namespace {
 po::options_description advise_options() {
   po::options_description options("Options", help_width);
   auto add = options.add_options();
-  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-advise; NAME: the scenario's, or an import's folder)");
+  add("out,o", po::value<std::string>()->value_name("DIR"),
+      "folder of the tables (default: results/NAME-advise; NAME: the scenario's, or an import's folder)");
   add("only", po::value<std::string>()->value_name("NAMES"), "tries these remedies alone, as --only overlap,bucket");
   add("by", po::value<std::string>()->value_name("WHAT"),
       "rate: each list by samples per second (default); time: all together by the time "

@@ -125,7 +125,9 @@ Json parts_of(const UpdateParts& parts) {
           {"worker", parts.worker},
           {"of_own_contributions", parts.own_cycle},
           {"phases", phases},
-          {"bound_by", parts.bound != Cause::nothing ? Json(name_of(parts.bound)) : parts.untold.empty() ? Json("computing") : Json()},
+          {"bound_by", parts.bound != Cause::nothing ? Json(name_of(parts.bound))
+                       : parts.untold.empty()        ? Json("computing")
+                                                     : Json()},
           {"seconds_without", parts.bound == Cause::nothing ? Json() : Json(parts.without)}};
 }
 
