@@ -71,10 +71,11 @@ class Fickle final : public Job {
     ++running_;
     waiting_ = left_ % 3 == 0;  // the next piece is there when this one is done
     const bool alone = waiting_;
+    const std::chrono::microseconds lasts(left_ % 7 == 0 ? 100 : 1);
     std::condition_variable* const sleeper = left_ > 0 ? pool_.sleeper() : nullptr;
     lock.unlock();
     if (sleeper) sleeper->notify_one();
-    std::this_thread::sleep_for(std::chrono::microseconds(left_ % 7 == 0 ? 100 : 1));
+    std::this_thread::sleep_for(lasts);
     lock.lock();
     pool_.admit(1 + static_cast<unsigned>(random_() % pool_.computing()));
     if (alone) waiting_ = false;
