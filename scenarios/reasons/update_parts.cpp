@@ -261,8 +261,7 @@ std::string bound_text(const Scenario& scenario, const UpdateParts& parts) {
   std::vector<std::string> others;
   for (const Cause cause : parts.untold) others.push_back(label_of(cause));
   if (parts.bound == Cause::nothing && !others.empty())
-    return fmt::format("not known: what {} cost{} was not timed (this machine is slow or busy); explain tells", listed(others),
-                       others.size() == 1 ? "s" : "");
+    return fmt::format("not known: what {} cost{} was not timed here; explain tells", listed(others), others.size() == 1 ? "s" : "");
   if (parts.bound == Cause::nothing) return fmt::format("computing: no other cause costs {:.0f} % of an update", 100 * bottleneck_share);
   std::string who;
   if (parts.bound == Cause::slow_workers && !parts.slow_groups.empty()) who = ": " + WorkerNames(scenario).groups(parts.slow_groups);

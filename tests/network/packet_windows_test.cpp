@@ -99,7 +99,7 @@ TEST_CASE("packets: a first window that is smaller than a packet sends a smaller
 }
 
 TEST_CASE("packets: what is left of a window goes as a smaller packet if it is a third of the window") {
-  // Of 1.5 packets a whole and a half are under way; of 1.4 only a whole one.
+  // A window of 1.5 packets sends one whole packet and a half. A window of 1.4 sends one whole packet.
   const double latency = 0.2;
   for (const bool third : {true, false}) {
     World w;
@@ -113,7 +113,7 @@ TEST_CASE("packets: what is left of a window goes as a smaller packet if it is a
 }
 
 TEST_CASE("packets: a connection that was idle begins with a smaller window again") {
-  // Its first message leaves a window of 16 packets. Idle times are told in timeouts: 0.5 s and the smoothed round trip, 0.4 s and the few
+  // Its first message leaves a window of 16 packets. Idle times are in timeouts: 0.5 s and the smoothed round trip, 0.4 s and the few
   // packets' times between 0 and 0.016 s. A message of 16 packets takes their time if the window is whole; from a window of w packets it
   // takes a round for each doubling, and the last round has what is left: 16 - w - 2 w - ... packets.
   const double latency = 0.2, idle = 0.5;

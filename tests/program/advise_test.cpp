@@ -60,7 +60,7 @@ TEST_CASE("advise takes the folder of an import: a slow rank, and a table that t
   CHECK(done.code == 0);
   CHECK(done.out.find("First, replace_slow (worker 1 (rank1)): +50 % samples per second, an update takes 1 s instead of 1.5 s.\n") !=
         std::string::npos);
-  // The table tells nothing of the exchange, so nothing is said to be measured; what loses is told from what does not help.
+  // The table does not hold the exchange, so no sentence calls it measured. Remedies that lose say how much.
   CHECK(done.out.find("all-reduces are measured") == std::string::npos);
   CHECK(done.out.find("their times are measured") == std::string::npos);
   CHECK(done.out.find("Missing: what the ranks exchange") != std::string::npos);

@@ -117,7 +117,7 @@ Scenario read_job(const Arguments& arguments, const fs::path& file) {
   }
 }
 
-/// Of the advice on a scenario of this name: results/NAME-advise. An import's folder may have a name of its own, as its scenario has not.
+/// results/NAME-advise. NAME is the scenario's, or that of an import's folder: several imports may share a scenario's name.
 fs::path usual_folder(const GivenJob& job, const std::string& name) {
   std::string word = name;
   if (job.imported) word = fs::absolute(*job.imported).lexically_normal().parent_path().filename().string();
